@@ -1,0 +1,236 @@
+# Ossify. `make help` lists the targets; CONTRIBUTING.md says more.
+#
+#   config=release|debug|sanitize|tsan|coverage    how the library and its tests are built
+#   CC=gcc|clang|...                               the C compiler
+#   OPENBLAS=system                                the OpenBLAS pkg-config finds, not the pinned one
+#   PYTHON=python3                                 the interpreter the environment is made with
+#   TESTS=words                                    only the C tests whose names hold one of the words
+
+comma := ,
+config ?= release
+PYTHON ?= python3
+OPENBLAS ?= pinned
+FUZZ_CC ?= clang
+FUZZ_SECONDS ?= 600
+COVERAGE_LEAST ?= 95
+
+.DEFAULT_GOAL := lib
+.DELETE_ON_ERROR:
+.SUFFIXES:
+MAKEFLAGS += --no-builtin-rules
+
+ifeq ($(filter $(config),release debug sanitize tsan coverage fuzz),)
+$(error config=$(config) is not known: take release, debug, sanitize, tsan or coverage)
+endif
+
+# ---- the platform
+
+ifeq ($(OS),Windows_NT)
+  platform := windows
+  machine := $(PROCESSOR_ARCHITECTURE)
+  library_name := libossify.dll
+else
+  platform := $(if $(filter Darwin,$(shell uname -s)),macos,linux)
+  machine := $(shell uname -m)
+  library_name := $(if $(filter macos,$(platform)),libossify.dylib,libossify.so)
+endif
+
+# x86-64-v2 is what Blender itself asks of a processor.
+ARCH ?= $(if $(filter x86_64 AMD64,$(machine)),-march=x86-64-v2)
+
+# ---- the development environment: pinned packages in the cache folder, no root
+
+cache := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/ossify
+python_key := $(shell $(PYTHON) -c "import hashlib as h, sys; print('%d.%d-' % sys.version_info[:2] + h.sha256(open('requirements.txt', 'rb').read()).hexdigest()[:12])")
+venv := $(cache)/venv-$(python_key)
+venv_python := $(venv)/$(if $(filter windows,$(platform)),Scripts/python.exe,bin/python)
+environment := $(venv)/openblas.mk
+
+goals := $(or $(MAKECMDGOALS),lib)
+ifneq ($(filter-out help clean,$(goals)),)
+  ifeq ($(python_key),)
+    $(error $(PYTHON) does not run: Python 3.10 or newer is needed, name it with make PYTHON=...)
+  endif
+  include $(environment)
+endif
+
+$(environment):
+	@$(PYTHON) tools/venv.py "$(venv)" requirements.txt "$@"
+
+# ---- how C is compiled
+
+version := $(shell sed -n 's/^version *= *"\(.*\)".*/\1/p' blender_manifest.toml)
+
+warnings := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Werror
+# No -ffast-math: the same input must give the same bits. Contraction is decided at compile time.
+arithmetic := -ffp-contract=fast -fno-math-errno -fno-trapping-math -fopenmp-simd
+optimise.release := -O3 -DNDEBUG
+optimise.debug := -O0 -g
+optimise.sanitize := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+optimise.tsan := -O1 -g -fsanitize=thread -fno-omit-frame-pointer
+optimise.coverage := -O0 -g --coverage -fprofile-update=atomic -DTEST_SLOW_BUILD
+optimise.fuzz := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+link.fuzz := -fsanitize=fuzzer,address,undefined
+link.sanitize := -fsanitize=address,undefined
+link.tsan := -fsanitize=thread
+link.coverage := --coverage
+
+ifeq ($(OPENBLAS),system)
+  openblas_compile := -DOSSIFY_SYSTEM_OPENBLAS $(shell pkg-config --cflags openblas)
+  openblas_link := $(shell pkg-config --libs openblas)
+  openblas_copies :=
+  ifeq ($(openblas_link),)
+    $(error OPENBLAS=system: pkg-config finds no openblas)
+  endif
+else
+  openblas_compile := -isystem $(OPENBLAS_INCLUDE)
+  openblas_link := -L$(OPENBLAS_FOLDER) -l$(OPENBLAS_NAME)
+  openblas_copies := $(addprefix build/,$(notdir $(OPENBLAS_FILES)))
+endif
+
+compile = $(CC) -std=c11 $(ARCH) $(arithmetic) $(optimise.$(config)) -fvisibility=hidden $(warnings) \
+          $(if $(filter windows,$(platform)),,-fPIC -pthread) -Inative $(openblas_compile) \
+          -DOSSIFY_VERSION='"$(version)"' $(CPPFLAGS) $(CFLAGS)
+link = $(CC) $(link.$(config)) $(LDFLAGS)
+libraries = $(openblas_link) $(if $(filter windows,$(platform)),,-pthread) -lm $(LDLIBS)
+
+# build/ carries its own OpenBLAS: whatever is linked looks for it beside itself and further up.
+origin := $(if $(filter macos,$(platform)),@loader_path,$$ORIGIN)
+rpath = $(if $(filter windows,$(platform)),,$(foreach up,$(1),-Wl,-rpath,'$(origin)$(up)'))
+
+# ---- what is built where
+
+compiler := $(notdir $(firstword $(filter-out ccache distcc,$(CC))))
+objects := build/$(config)/$(compiler)
+library := $(if $(filter release,$(config)),build,build/$(config))/$(library_name)
+runner := $(objects)/run-tests
+
+native_sources := $(wildcard native/*.c native/*/*.c)
+native_objects := $(native_sources:%.c=$(objects)/%.o)
+test_sources := $(filter-out tests/native/fuzz_%,$(wildcard tests/native/*.c))
+test_objects := $(test_sources:%.c=$(objects)/%.o)
+c_files := $(wildcard native/*.[ch] native/*/*.[ch] tests/native/*.[ch])
+
+# make V=1 shows the whole commands
+quietly = $(if $(V),,@echo '  $(1) $(2)';)
+
+# A file that changes only when its text does: the flags of the objects, the maker of the library.
+define keep_text
+@mkdir -p $(@D) && printf '%s\n' '$(subst ','\'',$(1))' > $@.new && \
+ if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+endef
+.PHONY: always
+$(objects)/flags: always
+	$(call keep_text,$(compile))
+build/$(config)/linked: always
+	$(call keep_text,$(link) $(libraries) $(native_objects) $(test_objects))
+
+$(objects)/%.o: %.c $(objects)/flags
+	@mkdir -p $(@D)
+	$(call quietly,compile,$<)$(compile) -MMD -MP -c $< -o $@
+
+$(openblas_copies): $(OPENBLAS_FILES)
+	@mkdir -p build
+	@cp $(OPENBLAS_FILES) build/
+
+ifeq ($(platform),macos)
+  shared := -shared -install_name @rpath/$(library_name)
+else ifeq ($(platform),linux)
+  shared := -shared -Wl,-soname,$(library_name) $(if $(filter release debug,$(config)),-Wl$(comma)--no-undefined)
+else
+  shared := -shared
+endif
+$(library): $(native_objects) build/$(config)/linked $(openblas_copies)
+	$(call quietly,link,$@)$(link) $(shared) $(call rpath,$(if $(filter release,$(config)),/.,/. /..)) \
+	 $(native_objects) $(libraries) -o $@
+
+# The tests link the objects, not the library: they may look into every room.
+$(runner): $(test_objects) $(native_objects) build/$(config)/linked $(openblas_copies)
+	$(call quietly,link,$@)$(link) $(call rpath,/../..) $(test_objects) $(native_objects) $(libraries) -o $@
+
+# The fuzz target: driven by libFuzzer (config=fuzz), or fed the kept corpus by a plain main.
+fuzz_objects := $(objects)/tests/native/fuzz_api.o
+replay_objects := $(fuzz_objects) $(objects)/tests/native/fuzz_replay.o
+corpus := $(wildcard tests/native/corpus/*)
+
+$(objects)/fuzz: $(fuzz_objects) $(native_objects) $(openblas_copies)
+	$(call quietly,link,$@)$(link) $(call rpath,/../..) $(fuzz_objects) $(native_objects) $(libraries) -o $@
+
+$(objects)/fuzz-replay: $(replay_objects) $(native_objects) $(openblas_copies)
+	$(call quietly,link,$@)$(link) $(call rpath,/../..) $(replay_objects) $(native_objects) $(libraries) -o $@
+
+-include $(native_objects:.o=.d) $(replay_objects:.o=.d) $(test_objects:.o=.d)
+
+# ---- targets
+
+.PHONY: lib demo test test-c test-python test-sanitize coverage bench fuzz fuzz-run fuzz-keep fuzz-merge format lint clean help
+
+lib: $(library) ## build the library
+
+demo: lib ## decompose a made-up moving mesh and print a table
+	@$(venv_python) bench/demo.py
+
+test: test-c ## all tests
+	@$(MAKE) --no-print-directory test-python
+
+# OpenBLAS is not built with the thread sanitizer, so what it does inside cannot be judged.
+test_environment.tsan := TSAN_OPTIONS=suppressions=tests/native/tsan.supp:halt_on_error=1
+test_environment.sanitize := UBSAN_OPTIONS=print_stacktrace=1
+
+test-c: $(runner) $(objects)/fuzz-replay ## the tests in C, in the config at hand
+	@$(test_environment.$(config)) $(objects)/fuzz-replay $(corpus)
+	$(test_environment.$(config)) $(runner) $(TESTS)
+
+test-python: lib ## the tests in Python
+	OSSIFY_LIBRARY=$(abspath $(library)) $(venv_python) -m pytest
+
+# clang finds a little more than gcc, where it comes with its run-time libraries
+sanitize_cc = $(shell echo 'int main(void) { return 0; }' | clang -fsanitize=thread -x c - -o /dev/null 2>/dev/null \
+                && echo clang || echo '$(CC)')
+test-sanitize: ## the tests in C under the address, undefined-behaviour and thread sanitizers
+	$(MAKE) test-c config=sanitize CC=$(sanitize_cc)
+	$(MAKE) test-c config=tsan CC=$(sanitize_cc)
+
+coverage: ## line coverage of native/ by the tests in C; fails below COVERAGE_LEAST percent
+	@find build/coverage -name '*.gcda' -exec rm {} + 2>/dev/null || true
+	$(MAKE) test-c config=coverage
+	$(venv_python) tools/coverage.py build/coverage/$(compiler) native $(COVERAGE_LEAST)
+
+bench: lib ## the figures, against py-dem-bones; writes docs/benchmarks.md (BENCH="--only speed" for a part)
+	$(venv_python) bench/run.py $(BENCH)
+
+fuzz: ## feed the public calls with made-up input for FUZZ_SECONDS; needs clang
+	@command -v $(FUZZ_CC) >/dev/null || \
+	 { echo "make fuzz: $(FUZZ_CC) is not here, and only clang has libFuzzer; install clang or name it: FUZZ_CC=..." >&2; exit 1; }
+	$(MAKE) fuzz-run config=fuzz CC=$(FUZZ_CC)
+
+fuzz-run: $(objects)/fuzz
+	@mkdir -p build/fuzz/found
+	$(objects)/fuzz -max_total_time=$(FUZZ_SECONDS) -timeout=25 -rss_limit_mb=4096 -max_len=512 -len_control=0 \
+	 -artifact_prefix=build/fuzz/ -print_final_stats=1 build/fuzz/found $(wildcard tests/native/corpus)
+
+fuzz-keep: ## renew the kept corpus with the least set of inputs that reaches as much as all found
+	$(MAKE) fuzz-merge config=fuzz CC=$(FUZZ_CC)
+
+fuzz-merge: $(objects)/fuzz
+	@rm -rf build/fuzz/merged && mkdir -p build/fuzz/merged build/fuzz/found
+	$(objects)/fuzz -set_cover_merge=1 -use_counters=0 build/fuzz/merged $(wildcard tests/native/corpus) build/fuzz/found
+	@mkdir -p tests/native/corpus
+	rm -f tests/native/corpus/* && cp build/fuzz/merged/* tests/native/corpus/
+
+format: ## format C and Python
+	$(dir $(venv_python))clang-format -i $(c_files)
+	$(venv_python) -m ruff format .
+	$(venv_python) -m ruff check --fix .
+
+lint: ## check formats and Python
+	$(dir $(venv_python))clang-format --dry-run --Werror $(c_files)
+	$(venv_python) -m ruff format --check .
+	$(venv_python) -m ruff check .
+
+clean: ## remove build/
+	rm -rf build
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
+	 while IFS='|' read -r name text; do printf '%-16s %s\n' "$$name" "$$text"; done

@@ -1,0 +1,722 @@
+"""libossify for Python: NumPy arrays in, NumPy arrays out.
+
+The only file that knows ctypes, and one that imports without Blender. The structs mirror
+native/ossify.h field by field, and so do the names; docs and letters (v vertex, f frame,
+b bone, k influence) are there.
+
+    rig, info = decompose(rest, frames, triangles, Settings(bones=20))
+    job = Job.start(rest, frames, triangles, Settings(bones=20))   # on the library's own thread
+    while not job.poll().finished: ...
+    rig, info = job.finish()
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import dataclasses
+import enum
+import functools
+import importlib.util
+import operator
+import os
+import platform
+import re
+import sys
+import time
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+MESSAGE_LENGTH = 256
+MAX_INFLUENCES = 16
+MAX_BONES = 1024
+STAGES = ("prepare", "start", "explore", "refine", "finish")
+
+BONE_KINDS = ("rigid", "flexible")
+QUALITIES = ("draft", "normal", "best")
+REST_MODES = ("fixed", "kept", "free")
+BUDGET_KINDS = ("none", "rms", "maximum")
+
+_GIVEN_TRANSFORMS = 1
+_GIVEN_WEIGHTS = 2
+
+
+class Status(enum.IntEnum):
+    CONVERGED = 0
+    OUT_OF_ITERATIONS = 1
+    REACHED = 2
+    BAD_ARGUMENT = -1
+    OUT_OF_MEMORY = -2
+    CANCELLED = -3
+    THREAD_FAILED = -4
+
+
+class OssifyError(Exception):
+    """A refusal: `status` (< 0) and one sentence."""
+
+    def __init__(self, status: int, sentence: str):
+        super().__init__(sentence)
+        self.status = status
+
+
+class LibraryError(OssifyError):
+    """The library is not there, does not load or belongs to another version."""
+
+    def __init__(self, sentence: str):
+        super().__init__(Status.BAD_ARGUMENT, sentence)
+
+
+# ---- the structs of ossify.h
+
+
+class _Poses(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_int64),
+        ("vertex_count", ctypes.c_int64),
+        ("frame_count", ctypes.c_int64),
+        ("triangle_count", ctypes.c_int64),
+        ("rest", ctypes.c_void_p),
+        ("frames", ctypes.c_void_p),
+        ("triangles", ctypes.c_void_p),
+    ]
+
+
+class _Progress(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_int64),
+        ("finished", ctypes.c_int64),
+        ("stage", ctypes.c_int64),
+        ("iterations", ctypes.c_int64),
+        ("bones", ctypes.c_int64),
+        ("fraction", ctypes.c_double),
+        ("erms", ctypes.c_double),
+    ]
+
+
+_Watch = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.POINTER(_Progress))
+
+
+class _Settings(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_int64),
+        ("bones", ctypes.c_int64),
+        ("influences", ctypes.c_int64),
+        ("bone_kind", ctypes.c_int64),
+        ("quality", ctypes.c_int64),
+        ("rest_mode", ctypes.c_int64),
+        ("locality", ctypes.c_int64),
+        ("budget_kind", ctypes.c_int64),
+        ("budget", ctypes.c_double),
+        ("smoothness", ctypes.c_double),
+        ("until", ctypes.c_double),
+        ("iterations", ctypes.c_int64),
+        ("threads", ctypes.c_int64),
+        ("seed", ctypes.c_int64),
+        ("allocate", ctypes.c_void_p),
+        ("release", ctypes.c_void_p),
+        ("memory_user", ctypes.c_void_p),
+        ("watch", _Watch),
+        ("watch_user", ctypes.c_void_p),
+    ]
+
+
+class _Rig(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_int64),
+        ("bone_capacity", ctypes.c_int64),
+        ("influences", ctypes.c_int64),
+        ("bones", ctypes.c_int64),
+        ("given", ctypes.c_int64),
+        ("transforms", ctypes.c_void_p),
+        ("influence_bones", ctypes.c_void_p),
+        ("influence_weights", ctypes.c_void_p),
+        ("rest", ctypes.c_void_p),
+        ("held_bones", ctypes.c_void_p),
+        ("held_vertices", ctypes.c_void_p),
+    ]
+
+
+class _Info(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_int64),
+        ("status", ctypes.c_int64),
+        ("bones", ctypes.c_int64),
+        ("iterations", ctypes.c_int64),
+        ("erms", ctypes.c_double),
+        ("rms_percent", ctypes.c_double),
+        ("maximum_percent", ctypes.c_double),
+        ("stage_seconds", ctypes.c_double * len(STAGES)),
+        ("message", ctypes.c_char * MESSAGE_LENGTH),
+    ]
+
+
+class _Evaluation(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_int64),
+        ("frames", ctypes.c_void_p),
+        ("vertex_error", ctypes.c_void_p),
+        ("frame_error", ctypes.c_void_p),
+        ("erms", ctypes.c_double),
+        ("rms", ctypes.c_double),
+        ("maximum", ctypes.c_double),
+        ("diagonal", ctypes.c_double),
+        ("radius", ctypes.c_double),
+        ("worst_vertex", ctypes.c_int64),
+        ("worst_frame", ctypes.c_int64),
+    ]
+
+
+STRUCTS = {
+    "ossify_poses": _Poses,
+    "ossify_progress": _Progress,
+    "ossify_settings": _Settings,
+    "ossify_rig": _Rig,
+    "ossify_info": _Info,
+    "ossify_evaluation": _Evaluation,
+}
+
+
+def _sized(struct, **fields):
+    return struct(struct_size=ctypes.sizeof(struct), **fields)
+
+
+# ---- the library
+
+
+def library_name() -> str:
+    return {"win32": "libossify.dll", "darwin": "libossify.dylib"}.get(sys.platform, "libossify.so")
+
+
+def _platform() -> str:
+    system = {"win32": "windows", "darwin": "macos"}.get(sys.platform, sys.platform)
+    return f"{system}-{platform.machine().lower()}"
+
+
+def _places() -> list[Path]:
+    """Where the library may be, the first that exists wins."""
+    here = Path(__file__).resolve().parent
+    places = [here, here.parent / "build"]
+    wheel = importlib.util.find_spec("ossify_native")
+    if wheel is not None and wheel.submodule_search_locations:
+        places[:0] = map(Path, wheel.submodule_search_locations)
+    return [place / library_name() for place in places]
+
+
+def library_path() -> Path:
+    named = os.environ.get("OSSIFY_LIBRARY")
+    if named:
+        if not Path(named).is_file():
+            raise LibraryError(f"OSSIFY_LIBRARY names {named}, and there is no such file.")
+        return Path(named).resolve()
+    places = _places()
+    for path in places:
+        if path.is_file():
+            return path
+    raise LibraryError(
+        f"{library_name()} for {_platform()} was not found (looked at {', '.join(map(str, places))})."
+        f" Install the Ossify extension made for {_platform()}; in a source tree, run `make lib`."
+    )
+
+
+def _manifest_version() -> str | None:
+    """The extension's own version; the manifest lies beside this file, or above it in a source tree."""
+    here = Path(__file__).resolve().parent
+    for folder in (here, here.parent):
+        with contextlib.suppress(OSError):
+            text = (folder / "blender_manifest.toml").read_text(encoding="utf-8")
+            found = re.search(r'^version\s*=\s*"([^"]*)"', text, re.MULTILINE)
+            return found and found.group(1)
+    return None
+
+
+def _load(path: Path) -> ctypes.CDLL:
+    try:
+        if sys.platform == "win32":
+            os.add_dll_directory(str(path.parent))
+        return ctypes.CDLL(str(path))
+    except OSError as error:
+        raise LibraryError(
+            f"{path} does not load on {_platform()} ({error})."
+            f" Install the Ossify extension made for {_platform()}; in a source tree, run `make lib`."
+        ) from None
+
+
+def _declare(lib: ctypes.CDLL) -> None:
+    poses, settings, rig, info = map(ctypes.POINTER, (_Poses, _Settings, _Rig, _Info))
+    job = ctypes.c_void_p
+    functions = {
+        "ossify_version": (ctypes.c_char_p,),
+        "ossify_default_settings": (None, ctypes.c_void_p),
+        "ossify_decompose": (ctypes.c_int64, poses, settings, rig, info),
+        "ossify_evaluate": (ctypes.c_int64, poses, rig, settings, ctypes.POINTER(_Evaluation), info),
+        "ossify_decompose_start": (job, poses, settings, rig, info),
+        "ossify_job_poll": (None, job, ctypes.POINTER(_Progress)),
+        "ossify_job_cancel": (None, job),
+        "ossify_job_finish": (ctypes.c_int64, job),
+    }
+    for name, (result, *arguments) in functions.items():
+        function = getattr(lib, name)
+        function.restype, function.argtypes = result, arguments
+
+
+@functools.cache
+def library() -> ctypes.CDLL:
+    """The loaded library, its version and struct sizes checked."""
+    path = library_path()
+    lib = _load(path)
+    try:
+        _declare(lib)
+    except AttributeError as error:
+        raise LibraryError(f"{path} is not this version's libossify ({error}).") from None
+    version, expected = lib.ossify_version().decode(), _manifest_version()
+    if expected is not None and version != expected:
+        raise LibraryError(
+            f"{path} is version {version}, but the extension is {expected}: install them together."
+        )
+    room = (ctypes.c_int64 * 512)()  # more than any version's settings, should the sizes differ
+    lib.ossify_default_settings(ctypes.byref(room))
+    if room[0] != ctypes.sizeof(_Settings):
+        raise LibraryError(
+            f"{path} has settings of {room[0]} bytes, but {ctypes.sizeof(_Settings)} are expected:"
+            " install library and extension together."
+        )
+    return lib
+
+
+def version() -> str:
+    return library().ossify_version().decode()
+
+
+# ---- settings
+
+
+def _refuse(sentence: str):
+    raise OssifyError(Status.BAD_ARGUMENT, sentence)
+
+
+def _whole(name: str, value) -> int:
+    try:
+        number = operator.index(value)
+    except TypeError:
+        _refuse(f"settings.{name} is {value!r}; a whole number is needed.")
+    if not -(2**63) <= number < 2**63:
+        _refuse(f"settings.{name} is {number}, which no 64-bit number holds.")
+    return number
+
+
+def _real(name: str, value) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        _refuse(f"settings.{name} is {value!r}; a number is needed.")
+
+
+def _choice(name: str, value, words: tuple[str, ...]) -> int:
+    if value not in words:
+        _refuse(f"settings.{name} is {value!r}; one of {', '.join(words)} is needed.")
+    return words.index(value)
+
+
+_WORDS = {"bone_kind": BONE_KINDS, "quality": QUALITIES, "rest_mode": REST_MODES, "budget_kind": BUDGET_KINDS}
+_REALS = ("budget", "smoothness", "until")
+
+
+@dataclasses.dataclass
+class Settings:
+    """The fields of ossify_settings; those not given take the library's defaults."""
+
+    bones: int | None = None
+    influences: int | None = None
+    bone_kind: str | None = None  # "rigid", "flexible"
+    quality: str | None = None  # "draft", "normal", "best"
+    rest_mode: str | None = None  # "fixed", "kept", "free"
+    locality: bool | None = None
+    budget_kind: str | None = None  # "none", "rms", "maximum"
+    budget: float | None = None
+    smoothness: float | None = None
+    until: float | None = None
+    iterations: int | None = None
+    threads: int | None = None
+    seed: int | None = None
+
+    def __post_init__(self):
+        defaults = _Settings()
+        library().ossify_default_settings(ctypes.byref(defaults))
+        for field in dataclasses.fields(self):
+            if getattr(self, field.name) is None:
+                value = getattr(defaults, field.name)
+                if field.name in _WORDS:
+                    value = _WORDS[field.name][value]
+                elif field.name == "locality":
+                    value = bool(value)
+                setattr(self, field.name, value)
+
+    def _struct(self) -> _Settings:
+        struct = _Settings()
+        library().ossify_default_settings(ctypes.byref(struct))
+        for field in dataclasses.fields(self):
+            name, value = field.name, getattr(self, field.name)
+            if name in _WORDS:
+                value = _choice(name, value, _WORDS[name])
+            else:
+                value = _real(name, value) if name in _REALS else _whole(name, value)
+            setattr(struct, name, value)
+        return struct
+
+
+# ---- arrays
+
+
+def _array(name: str, value, dtype, letters: str, shape: tuple[int | None, ...]) -> np.ndarray:
+    """`value` as a C-ordered array, copied only if it is not one already; None in shape: any length."""
+    try:
+        array = np.asarray(value)
+    except (TypeError, ValueError) as error:
+        _refuse(f"{name} is not an array ({error}).")
+    kinds = "iu" if np.dtype(dtype).kind in "iu" else "iuf"
+    if array.size and array.dtype.kind not in kinds + "b" * (dtype == np.uint8):
+        _refuse(f"{name} holds {array.dtype}; {'whole ' if kinds == 'iu' else ''}numbers are needed.")
+    fits = array.ndim == len(shape) and all(n in (None, m) for n, m in zip(shape, array.shape, strict=True))
+    if not fits:
+        want = ", ".join(letter if n is None else str(n) for letter, n in zip(letters, shape, strict=True))
+        _refuse(f"{name} has shape {array.shape}; ({want}) is needed.")
+    if dtype == np.int32 and array.dtype != dtype and array.size:
+        wide = (array > 2**31 - 1) | (array < -(2**31))
+        if wide.any():
+            index = np.unravel_index(int(np.argmax(wide)), array.shape)
+            _refuse(f"{name}{''.join(f'[{i}]' for i in index)} is {array[index]}, which no index can be.")
+    with np.errstate(over="ignore", invalid="ignore"):  # too large for float32: the library names the place
+        return np.ascontiguousarray(array, dtype=dtype)
+
+
+def _address(array: np.ndarray | None) -> int | None:
+    return None if array is None else array.ctypes.data
+
+
+@dataclasses.dataclass
+class Rig:
+    """Bones, weights and rest pose. To start a solve from a rig, leave out what is not given."""
+
+    transforms: np.ndarray | None = None  # [f][b][3][4] rest to frame
+    influence_bones: np.ndarray | None = None  # [v][k], strongest first, -1 unused
+    influence_weights: np.ndarray | None = None  # [v][k], 0 unused
+    rest: np.ndarray | None = None  # [v][3] as corrected; None: the poses' own
+    held_bones: np.ndarray | None = None  # [b] true: transforms stay as given
+    held_vertices: np.ndarray | None = None  # [v] true: weights stay as given
+
+    @property
+    def bones(self) -> int:
+        if self.transforms is not None:
+            return np.shape(self.transforms)[1]
+        if self.influence_bones is not None and np.size(self.influence_bones):
+            return int(np.max(self.influence_bones)) + 1
+        return 0
+
+    def dense_weights(self) -> np.ndarray:
+        """[v][b] float32"""
+        vertices, influences = self.influence_bones.shape
+        dense = np.zeros((vertices, self.bones), np.float32)
+        rows = np.repeat(np.arange(vertices), influences).reshape(vertices, influences)
+        used = self.influence_bones >= 0
+        np.add.at(dense, (rows[used], self.influence_bones[used]), self.influence_weights[used])
+        return dense
+
+
+class Progress(NamedTuple):
+    finished: bool
+    stage: str
+    iterations: int
+    bones: int
+    fraction: float
+    erms: float | None
+
+
+class Info(NamedTuple):
+    status: Status
+    bones: int
+    iterations: int
+    erms: float
+    rms_percent: float
+    maximum_percent: float
+    seconds: float  # of the whole call
+    stage_seconds: dict[str, float]
+    message: str
+
+
+class Evaluation(NamedTuple):
+    frames: np.ndarray | None  # [f][v][3] as replayed
+    vertex_error: np.ndarray  # [v] root mean square over the frames
+    frame_error: np.ndarray  # [f] root mean square over the vertices
+    erms: float
+    rms: float
+    maximum: float
+    diagonal: float
+    radius: float
+    worst_vertex: int
+    worst_frame: int
+
+
+def _progress(struct: _Progress) -> Progress:
+    return Progress(
+        bool(struct.finished),
+        STAGES[struct.stage],
+        struct.iterations,
+        struct.bones,
+        struct.fraction,
+        struct.erms if struct.erms >= 0 else None,
+    )
+
+
+class _Call:
+    """The structs of one call, and the arrays they point into."""
+
+    def __init__(self, rest, frames, triangles, settings: Settings | None):
+        self.frames = _array("frames", frames, np.float32, "fvx", (None, None, 3))
+        frame_count, vertex_count = self.frames.shape[:2]
+        self.rest = None if rest is None else _array("rest", rest, np.float32, "vx", (vertex_count, 3))
+        self.triangles = None
+        if triangles is not None and np.size(triangles):
+            self.triangles = _array("triangles", triangles, np.int32, "tc", (None, 3))
+        self.settings = (settings or Settings())._struct()
+        self.poses = _sized(
+            _Poses,
+            vertex_count=vertex_count,
+            frame_count=frame_count,
+            triangle_count=0 if self.triangles is None else len(self.triangles),
+            rest=_address(self.rest),
+            frames=_address(self.frames),
+            triangles=_address(self.triangles),
+        )
+        self.info = _sized(_Info)
+        self.began = time.perf_counter()
+
+    def make_room(self, given: Rig | None) -> None:
+        """Arrays for the answer, holding what is given."""
+        frame_count, vertex_count = self.frames.shape[:2]
+        given = self._checked(given or Rig())
+        bones = given.bones
+        capacity = max(bones, min(max(self.settings.bones, 1), MAX_BONES))
+        influences = min(max(self.settings.influences, 1), MAX_INFLUENCES)
+        if given.influence_bones is not None:
+            influences = max(influences, given.influence_bones.shape[1])
+        self.transforms = np.zeros((frame_count, capacity, 3, 4))
+        self.influence_bones = np.full((vertex_count, influences), -1, np.int32)
+        self.influence_weights = np.zeros((vertex_count, influences), np.float32)
+        self.corrected = np.zeros((vertex_count, 3), np.float32)
+        self.held_bones, self.held_vertices = given.held_bones, given.held_vertices
+        flags = 0
+        if given.transforms is not None:
+            flags |= _GIVEN_TRANSFORMS
+            self.transforms[:, :bones] = given.transforms
+        if given.influence_bones is not None:
+            flags |= _GIVEN_WEIGHTS
+            self.influence_bones[:, : given.influence_bones.shape[1]] = given.influence_bones
+            self.influence_weights[:, : given.influence_bones.shape[1]] = given.influence_weights
+        if given.rest is not None:
+            self.corrected[:] = given.rest
+        self.rig = _sized(
+            _Rig,
+            bone_capacity=capacity,
+            influences=influences,
+            bones=bones,
+            given=flags,
+            transforms=_address(self.transforms),
+            influence_bones=_address(self.influence_bones),
+            influence_weights=_address(self.influence_weights),
+            rest=_address(self.corrected),
+            held_bones=_address(self.held_bones),
+            held_vertices=_address(self.held_vertices),
+        )
+
+    def _checked(self, given: Rig) -> Rig:
+        """A given rig as arrays of the right types and shapes; what they hold is the library's to judge."""
+        frames, vertices = self.frames.shape[:2]
+
+        def part(name, dtype, letters, *shape):
+            value = getattr(given, name)
+            return None if value is None else _array(f"rig.{name}", value, dtype, letters, shape)
+
+        rig = Rig()
+        rig.transforms = part("transforms", np.float64, "fbrc", frames, None, 3, 4)
+        rig.influence_bones = part("influence_bones", np.int32, "vk", vertices, None)
+        influences = None if rig.influence_bones is None else rig.influence_bones.shape[1]
+        rig.influence_weights = part("influence_weights", np.float32, "vk", vertices, influences)
+        if (rig.influence_bones is None) != (rig.influence_weights is None):
+            _refuse("rig.influence_bones and rig.influence_weights come together or not at all.")
+        if rig.bones > MAX_BONES:
+            _refuse(f"The given rig has {rig.bones} bones; {MAX_BONES} is the most.")
+        if influences is not None and influences > MAX_INFLUENCES:
+            _refuse(f"The given rig has {influences} influences a vertex; {MAX_INFLUENCES} is the most.")
+        rig.rest = part("rest", np.float32, "vx", vertices, 3)
+        if rig.rest is None and (rig.transforms is not None or rig.influence_bones is not None):
+            rig.rest = self.rest
+            if rig.rest is None:
+                _refuse("rig.rest is missing: a given rig needs the rest pose it belongs to.")
+        rig.held_bones = part("held_bones", np.uint8, "b", rig.bones)
+        rig.held_vertices = part("held_vertices", np.uint8, "v", vertices)
+        return rig
+
+    def refs(self):
+        return tuple(map(ctypes.byref, (self.poses, self.settings, self.rig, self.info)))
+
+    def raise_refusal(self) -> None:
+        if self.info.status < 0:
+            sentence = self.info.message.decode(errors="replace")
+            raise OssifyError(
+                _status(self.info.status), sentence or f"The library ended with {self.info.status}."
+            )
+
+    def answer(self, seconds: float) -> tuple[Rig, Info]:
+        self.raise_refusal()
+        transforms = np.ascontiguousarray(self.transforms[:, : self.rig.bones])
+        rig = Rig(transforms, self.influence_bones, self.influence_weights, self.corrected)
+        info = self.info
+        return rig, Info(
+            _status(info.status),
+            info.bones,
+            info.iterations,
+            info.erms,
+            info.rms_percent,
+            info.maximum_percent,
+            seconds,
+            dict(zip(STAGES, info.stage_seconds, strict=True)),
+            info.message.decode(errors="replace"),
+        )
+
+
+def _status(number: int) -> int:
+    try:
+        return Status(number)
+    except ValueError:
+        return number
+
+
+# ---- verbs
+
+
+def decompose(
+    rest,
+    frames,
+    triangles=None,
+    settings: Settings | None = None,
+    rig: Rig | None = None,
+    watch: Callable[[Progress], object] | None = None,
+) -> tuple[Rig, Info]:
+    """Decomposes the motion into bones; `watch` sees the progress and cancels by a true value.
+
+    rest [v][3] or None (a bind shape is made), frames [f][v][3], triangles [t][3] or None.
+    An exception in `watch`, and Ctrl-C, end the call and are raised from here.
+    """
+    call = _Call(rest, frames, triangles, settings)
+    call.make_room(rig)
+    raised: list[BaseException] = []
+
+    def watched(_user, progress) -> int:
+        try:
+            return int(bool(watch is not None and watch(_progress(progress.contents))))
+        except BaseException as error:  # raised again below: none may pass through C
+            raised.append(error)
+            return 1
+
+    call.settings.watch = _Watch(watched)
+    began = time.perf_counter()
+    library().ossify_decompose(*call.refs())
+    seconds = time.perf_counter() - began
+    if raised:
+        raise raised[0]
+    return call.answer(seconds)
+
+
+def _end(handle: ctypes.c_void_p, _call: _Call) -> None:
+    """Ends a job that nobody finished; the arrays of the call live until then."""
+    library().ossify_job_cancel(handle)
+    library().ossify_job_finish(handle)
+
+
+class Job:
+    """A decomposition on the library's own thread. Abandoned, it is cancelled and cleaned up."""
+
+    def __init__(self, handle: ctypes.c_void_p, call: _Call):
+        self._handle = handle
+        self._call = call
+        self._abandon = weakref.finalize(self, _end, handle, call)
+        self._last: Progress | None = None
+        self._result: tuple[Rig, Info] | OssifyError | None = None
+
+    @classmethod
+    def start(cls, rest, frames, triangles=None, settings: Settings | None = None, rig: Rig | None = None):
+        """As decompose(), but returns at once; refused arguments raise here."""
+        call = _Call(rest, frames, triangles, settings)
+        call.make_room(rig)
+        call.began = time.perf_counter()
+        handle = library().ossify_decompose_start(*call.refs())
+        if not handle:
+            call.raise_refusal()
+            raise OssifyError(Status.THREAD_FAILED, "The job could not be started.")
+        return cls(ctypes.c_void_p(handle), call)
+
+    def poll(self) -> Progress:
+        """Where the job is; after finish(), where it ended."""
+        if self._result is None:
+            struct = _sized(_Progress)
+            library().ossify_job_poll(self._handle, ctypes.byref(struct))
+            self._last = _progress(struct)
+        return self._last
+
+    def cancel(self) -> None:
+        """Asks the job to end soon; finish() then raises OssifyError with Status.CANCELLED."""
+        if self._result is None:
+            library().ossify_job_cancel(self._handle)
+
+    def finish(self) -> tuple[Rig, Info]:
+        """Waits for the end; the answer, also when asked again."""
+        if self._result is None:
+            self._abandon.detach()
+            library().ossify_job_finish(self._handle)
+            seconds = time.perf_counter() - self._call.began
+            self._last = (self._last or Progress(True, STAGES[-1], 0, 0, 1.0, None))._replace(finished=True)
+            try:
+                self._result = self._call.answer(seconds)
+            except OssifyError as error:
+                self._result = error
+            self._call = None
+        if isinstance(self._result, OssifyError):
+            raise self._result
+        return self._result
+
+    def __enter__(self) -> Job:
+        return self
+
+    def __exit__(self, *_exception) -> None:
+        if self._result is None:
+            self.cancel()
+            with contextlib.suppress(OssifyError):
+                self.finish()
+
+
+def evaluate(rest, frames, rig: Rig, replay: bool = True) -> Evaluation:
+    """Replays the rig and measures it against the frames; replay=False leaves the replayed frames out."""
+    call = _Call(rest, frames, None, None)
+    if rig.transforms is None or rig.influence_bones is None or rig.influence_weights is None:
+        _refuse("The rig lacks transforms or weights: only a whole rig can be evaluated.")
+    whole = dataclasses.replace(rig, held_bones=None, held_vertices=None)
+    call.settings.bones = call.settings.influences = 1  # room for the rig and no more
+    call.make_room(whole)
+    replayed = np.empty_like(call.frames) if replay else None
+    vertex_error = np.zeros(call.frames.shape[1])
+    frame_error = np.zeros(call.frames.shape[0])
+    evaluation = _sized(
+        _Evaluation,
+        frames=_address(replayed),
+        vertex_error=_address(vertex_error),
+        frame_error=_address(frame_error),
+    )
+    poses, _, rig_ref, info = call.refs()
+    library().ossify_evaluate(poses, rig_ref, None, ctypes.byref(evaluation), info)
+    call.raise_refusal()
+    scalars = ("erms", "rms", "maximum", "diagonal", "radius", "worst_vertex", "worst_frame")
+    return Evaluation(replayed, vertex_error, frame_error, *(getattr(evaluation, name) for name in scalars))

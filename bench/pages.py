@@ -1,0 +1,284 @@
+"""docs/benchmarks.md from the bench's results: ratios first, then errors and seconds."""
+
+HAND = "<!-- From here on written by hand; the bench keeps it. -->"
+
+
+def number(value, digits=2, unit=""):
+    return "-" if value is None else f"{value:.{digits}f}{unit}"
+
+
+def percent(share):
+    return "-" if share is None else "none" if share == 0 else f"{100 * share:.2f} %"
+
+
+def table(head, rows):
+    yield "| " + " | ".join(head) + " |"
+    yield "|" + "---|" * len(head)
+    for row in rows:
+        yield "| " + " | ".join(row) + " |"
+
+
+def pair(a, b, unit=""):
+    return f"{number(a, unit=unit)} / {number(b, unit=unit)}"
+
+
+def summary_rows(kept):
+    """what, figure, at least, goal"""
+    if r := kept.get("table2"):
+        what = "E_RMS against SSDR's Table 2 (best, rest free, plain least squares): mean / worst"
+        yield what, pair(r["mean"], r["worst"]), "0.62 / 0.85", "0.55 / 0.80"
+    if r := kept.get("defaults"):
+        yield (
+            "the same with rest kept and local weights",
+            pair(r["mean"], r["worst"]),
+            "0.70 / 0.95",
+            "0.60 / 0.85",
+        )
+    if r := kept.get("locality"):
+        figure = f"{percent(r['stray'])} / {percent(r['stray_at_5'])}"
+        yield "vertices with stray weight, worst row (regions above 0.02 / 0.05)", figure, "0.1 %", "none"
+        yield (
+            "what local weights cost in E_RMS: mean / worst",
+            pair(r["mean"], r["worst"], "x"),
+            "1.06x / 1.2x",
+            "1.0x / 1.1x",
+        )
+    if r := kept.get("known"):
+        yield "known rigs found: worst E_RMS", number(r["worst"], 4), "0.02", "the true rig's"
+    if r := kept.get("speed"):
+        for setting, least, goal in (("default", "60x / 25x", "100x / 30x"), ("accurate", "25x", "40x")):
+            s = r[setting]
+            missed = f" ({s['missed']} not reached)" if s["missed"] else ""
+            figure = pair(s["mean"], s["least"], "x") + missed
+            yield f"time to Dem Bones' {setting} error: mean / least", figure, least, goal
+    if r := kept.get("normal"):
+        figure = pair(r["mean"], r["least"], "x")
+        yield "whole run (normal) against Dem Bones' most accurate: mean / least", figure, "10x", "30x"
+        yield (
+            "... and its error against theirs: mean / worst",
+            pair(r["error"], r["error_worst"]),
+            "below 1",
+            "",
+        )
+    if r := kept.get("iteration"):
+        what = f"one iteration against its matrix product ({r['name']} {r['bones']})"
+        yield what, number(r["ratio"], 1, "x"), "8x", "3x"
+    if r := kept.get("scaling"):
+        yield (
+            "cost of an iteration by V x F, 10,000 to 1,000,000 vertices",
+            f"within {r['ratio']:.2f}x",
+            "1.5x",
+            "flat",
+        )
+    if r := kept.get("threads"):
+        figure = number(r["ratio"], 2, "x") + ("" if r["same"] else ", with another answer!")
+        yield "two threads against one", figure, "1.6x", "1.9x"
+    if r := kept.get("memory"):
+        what = f"peak memory, {r['vertices']:,} vertices x {r['frames']} frames x {r['bones']} bones, draft"
+        yield what, number(r["peak"] / 1e9, 2, " GB"), "8 GB", "7 GB"
+
+
+def summary(kept):
+    return table(("what", "figure", "at least", "goal"), summary_rows(kept))
+
+
+def label(row):
+    return f"{row['name']} {row['bones']}"
+
+
+def table_2_page(title, r):
+    yield f"## {title}"
+    rows = (
+        [
+            label(row),
+            number(row["paper"], 1),
+            number(row["erms"]),
+            number(row["ratio"]),
+            number(row["seconds"], 1),
+        ]
+        for row in r["rows"]
+    )
+    yield from table(("sequence, bones", "SSDR", "Ossify", "ratio", "s"), rows)
+
+
+def locality_page(r):
+    yield "## Local weights and what they cost (quality best, rest kept)"
+    head = ("sequence, bones", "E_RMS local", "plain", "ratio", "stray at 0.02", "at 0.05", "rest moved by")
+    rows = (
+        [
+            label(row),
+            number(row["erms"]),
+            number(row["plain"]),
+            number(row["ratio"]),
+            percent(row["stray"]),
+            percent(row["stray_at_5"]),
+            number(row["rest_drift"], 1),
+        ]
+        for row in r["rows"]
+    )
+    yield from table(head, rows)
+    yield ""
+    yield "Stray: vertices with more than 5 % of weight on bones outside these bones' main connected regions."
+    yield "The rest pose's move is root mean square, in thousandths of the tight sphere's radius."
+
+
+def known_page(r):
+    yield "## Known rigs (quality best, rest fixed)"
+    rows = (
+        [
+            label(row),
+            number(row["erms"], 4),
+            number(row["truth"], 4),
+            percent(row["stray"]),
+            number(row["seconds"], 1),
+        ]
+        for row in r["rows"]
+    )
+    yield from table(("sequence, bones", "E_RMS", "the true weights'", "stray", "s"), rows)
+
+
+def speed_page(r):
+    yield "## Time to Dem Bones' errors (defaults of both, one thread)"
+    head = ["sequence, bones"]
+    for setting in ("default", "accurate"):
+        head += [f"its {setting} E_RMS", "its s", "ours s", "times sooner"]
+    rows = []
+    for row in r["rows"]:
+        cells = [label(row)]
+        for setting in ("default", "accurate"):
+            s = row.get(setting)
+            if s is None:
+                cells += ["-"] * 4
+                continue
+            found = s["peer"]["bones"]
+            fewer = f" ({found} bones)" if found != row["bones"] else ""
+            sooner = number(s["ratio"], 0, "x") if s["ratio"] else "not reached"
+            cells += [
+                number(s["peer"]["erms"]) + fewer,
+                number(s["peer"]["seconds"], 1),
+                number(s["seconds"], 3),
+                sooner,
+            ]
+        rows.append(cells)
+    yield from table(head, rows)
+
+
+def normal_page(r):
+    yield "## Whole runs: quality normal against Dem Bones' most accurate setting"
+    head = ("sequence, bones", "E_RMS", "its", "ratio", "s", "its", "times sooner", "stray", "its")
+    rows = (
+        [
+            label(row),
+            number(row["erms"]),
+            number(row["peer"]["erms"]),
+            number(row["ratio"]),
+            number(row["seconds"]),
+            number(row["peer"]["seconds"], 1),
+            number(row["sooner"], 0, "x"),
+            percent(row["stray"]),
+            percent(row["peer"]["stray"]),
+        ]
+        for row in r["rows"]
+    )
+    yield from table(head, rows)
+
+
+def iteration_page(r):
+    yield "## One iteration"
+    yield (
+        f"{label(r)}: {1000 * r['seconds']:.1f} ms, the matrix product (V x 3F)(3F x 4B) in double precision"
+        f" {1000 * r['product']:.1f} ms."
+    )
+
+
+def scaling_page(r):
+    yield "## One iteration on ever larger meshes (a made-up eel, 20 bones)"
+    rows = (
+        [f"{row['vertices']:,}", str(row["frames"]), number(row["seconds"], 4), number(1e9 * row["each"], 2)]
+        for row in r["rows"]
+    )
+    yield from table(("vertices", "frames", "s", "ns by vertex and frame"), rows)
+
+
+def threads_page(r):
+    yield "## Threads"
+    same = "The two answers are the same, bit by bit." if r["same"] else "The two answers differ."
+    yield f"{label(r)}: {r['one']['wall']:.2f} s with one thread, {r['two']['wall']:.2f} s with two. {same}"
+
+
+def memory_page(r):
+    yield "## Memory"
+    frames = r["frames_bytes"] / 1e9
+    yield (
+        f"{r['vertices']:,} vertices x {r['frames']} frames, {r['bones']} bones, quality draft:"
+        f" peak {r['peak'] / 1e9:.2f} GB for the whole process, of which {frames:.2f} GB are the frames;"
+        f" E_RMS {r['erms']:.3f} in {r['wall']:.0f} s on all cores."
+    )
+
+
+def noise_page(r):
+    yield f"## Smoothness on a noisy scan ({label(r)}, noise of {r['percent']} % of the size)"
+    head = (
+        "smoothness",
+        "E_RMS against the noisy frames",
+        "against the clean ones",
+        "roughness of the weights",
+        "stray",
+    )
+    rows = (
+        [
+            f"{row['smoothness']:g}",
+            number(row["erms"]),
+            number(row["clean"]),
+            number(row["rough"], 4),
+            percent(row["stray"]),
+        ]
+        for row in r["rows"]
+    )
+    yield from table(head, rows)
+    yield ""
+    yield "Roughness: root mean square difference of a weight between neighbours."
+
+
+PAGES = {
+    "table2": lambda r: table_2_page("Against SSDR's Table 2 (best, rest free, plain least squares)", r),
+    "defaults": lambda r: table_2_page("Against SSDR's Table 2 (best, rest kept, local weights)", r),
+    "locality": locality_page,
+    "known": known_page,
+    "speed": speed_page,
+    "normal": normal_page,
+    "iteration": iteration_page,
+    "scaling": scaling_page,
+    "threads": threads_page,
+    "memory": memory_page,
+    "noise": noise_page,
+}
+
+
+def page(kept, about):
+    yield "# Benchmarks"
+    yield ""
+    yield "Written by `make bench`; ratios first, because they hold on other machines too."
+    yield f"Ossify {about['version']} on {about['machine']}."
+    yield "One thread, and seconds of the processor, unless said otherwise. E_RMS is 1000 times the root mean"
+    yield "square error by coordinate, the rest pose scaled to its tight unit sphere."
+    if not all(section.get("shared") for section in kept.values()):
+        yield "Without the real sequences: a made-up eel stands in for them where it can."
+    yield ""
+    yield from summary(kept)
+    for name, write_section in PAGES.items():
+        if name in kept:
+            yield ""
+            yield from write_section(kept[name])
+            if kept[name]["library"] != about["library"]:
+                yield ""
+                yield f"(Measured on {kept[name]['day']} with an earlier build.)"
+
+
+def write(path, kept, about):
+    """Writes the page; what stands below the HAND line stays."""
+    tail = ""
+    if path.is_file() and HAND in (before := path.read_text(encoding="utf-8")):
+        tail = "\n" + before[before.index(HAND) :]
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("\n".join(page(kept, about)) + "\n" + tail, encoding="utf-8")

@@ -1,0 +1,176 @@
+"""Decomposes one mesh sequence and prints what came out as JSON, on one line, the last.
+
+    python bench/solve.py SEQ.npz --bones 20 --out RIG.npz
+
+SEQ.npz holds `frames` [f][v][3] and, as a rule, `rest` [v][3] and `triangles` [t][3]: without
+a rest pose a bind shape is made, without triangles a graph of near vertices is used.
+RIG.npz gets `transforms` [f][b][3][4] (rest to frame), `influence_bones` [v][k] (-1 unused),
+`influence_weights` [v][k] and `rest` [v][3] (as corrected), in the input's own coordinates.
+A refusal is one sentence on stderr and exit code 1. Any python3 that has NumPy will do.
+"""
+
+import argparse
+import contextlib
+import json
+import math
+import os
+import sys
+import zipfile
+import zlib
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "addon"))
+try:
+    import numpy as np
+
+    import native
+except ImportError as missing:
+    sys.exit(f"solve.py: {sys.executable} cannot import {missing.name}: a python3 with NumPy is needed.")
+
+
+class Refusal(Exception):
+    """One sentence for stderr."""
+
+
+class Parser(argparse.ArgumentParser):
+    def error(self, message):
+        raise Refusal(f"{message} (see solve.py --help)")
+
+
+def parse(arguments):
+    parser = Parser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sequence", metavar="SEQ.npz")
+    parser.add_argument("--bones", type=int, help="how many; with --budget: the most allowed")
+    parser.add_argument("--budget", type=float, metavar="PERCENT", help="of the rest's box diagonal")
+    parser.add_argument("--budget-kind", choices=("rms", "max"), default="rms", help="what --budget bounds")
+    parser.add_argument("--influences", type=int, help="most bones a vertex")
+    parser.add_argument("--flexible", action="store_true", help="affine bones instead of rigid ones")
+    parser.add_argument("--quality", choices=native.QUALITIES)
+    parser.add_argument("--threads", type=int, help="0: one for each core")
+    parser.add_argument("--seed", type=int)
+    parser.add_argument("--until", type=float, metavar="E_RMS", help="stop as soon as this is reached")
+    parser.add_argument("--iterations", type=int, help="most of the last stage")
+    parser.add_argument("--rest", choices=native.REST_MODES)
+    parser.add_argument("--locality", choices=("on", "off"))
+    parser.add_argument("--smoothness", type=float, help="how strongly weights follow their neighbours' mean")
+    parser.add_argument("--out", metavar="RIG.npz")
+    options = parser.parse_args(arguments)
+    if options.bones is None and options.budget is None:
+        parser.error("say how many bones (--bones N) or how much error is allowed (--budget PERCENT)")
+    return options
+
+
+def read_sequence(path):
+    """rest, frames, triangles; None where the file has none."""
+    try:
+        file = np.load(path, allow_pickle=False)
+        if not isinstance(file, np.lib.npyio.NpzFile):
+            raise Refusal(f"{path} is a single array; an .npz with `frames` and `rest` is needed.")
+        with file:
+            if "frames" not in file.files:
+                held = ", ".join(file.files) or "nothing"
+                raise Refusal(f"{path} has no array `frames` [f][v][3] (it holds {held}).")
+            names = ("rest", "frames", "triangles")
+            return tuple(file[name] if name in file.files else None for name in names)
+    except FileNotFoundError:
+        raise Refusal(f"{path} is not there.") from None
+    except OSError as error:
+        raise Refusal(f"{path} cannot be read ({error.strerror or error}).") from None
+    except (ValueError, TypeError, EOFError, KeyError, AttributeError, zipfile.BadZipFile, zlib.error):
+        raise Refusal(f"{path} is not a NumPy .npz file of number arrays, or it is damaged.") from None
+
+
+def settings_of(options):
+    chosen = {
+        "bones": options.bones,
+        "influences": options.influences,
+        "bone_kind": "flexible" if options.flexible else "rigid",
+        "quality": options.quality,
+        "rest_mode": options.rest,
+        "locality": None if options.locality is None else options.locality == "on",
+        "smoothness": options.smoothness,
+        "until": options.until,
+        "iterations": options.iterations,
+        "threads": options.threads,
+        "seed": options.seed,
+    }
+    if options.budget is not None:
+        chosen["budget"] = options.budget
+        chosen["budget_kind"] = "rms" if options.budget_kind == "rms" else "maximum"
+        chosen["bones"] = native.MAX_BONES if options.bones is None else options.bones
+    return native.Settings(**chosen)
+
+
+def report(info):
+    stages = {name: round(seconds, 6) for name, seconds in info.stage_seconds.items()}
+    values = {
+        "erms": info.erms,
+        "seconds": info.seconds,
+        "iterations": info.iterations,
+        "bones": info.bones,
+        "status": int(info.status),
+        "message": info.message,
+        "stage_seconds": stages,
+        "rms_percent": info.rms_percent,
+        "maximum_percent": info.maximum_percent,
+        "version": native.version(),
+    }
+    return {key: None if isinstance(v, float) and not math.isfinite(v) else v for key, v in values.items()}
+
+
+def refuse_unwritable(path):
+    """Before minutes of solving, not after."""
+    folder = path.parent
+    if not folder.is_dir():
+        raise Refusal(f"{path} cannot be written: there is no folder {folder}.")
+    if path.is_dir() or not os.access(folder, os.W_OK):
+        raise Refusal(f"{path} cannot be written.")
+
+
+def write_rig(path, rig):
+    whole = path.with_name(path.name + ".part")
+    try:
+        with open(whole, "wb") as file:
+            np.savez(
+                file,
+                transforms=rig.transforms,
+                influence_bones=rig.influence_bones,
+                influence_weights=rig.influence_weights,
+                rest=rig.rest,
+            )
+        os.replace(whole, path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            whole.unlink()
+        raise Refusal(f"{path} cannot be written ({error.strerror or error}).") from None
+
+
+def solve(arguments):
+    options = parse(arguments)
+    out = Path(options.out) if options.out else None
+    if out:
+        refuse_unwritable(out)
+    rest, frames, triangles = read_sequence(options.sequence)
+    rig, info = native.decompose(rest, frames, triangles, settings_of(options))
+    if out:
+        write_rig(out, rig)
+    print(json.dumps(report(info)), flush=True)
+
+
+def main(arguments=None):
+    try:
+        solve(arguments)
+    except (Refusal, native.OssifyError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    except MemoryError:
+        print("There is not enough memory for this sequence.", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("Interrupted.", file=sys.stderr)
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

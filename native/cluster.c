@@ -1,0 +1,70 @@
+/* cluster.c - the first bones: every vertex follows one bone (SSDR 3.1).
+ *
+ * K-means whose clusters are rigid motions: assign each vertex to the bone that moves it best, fit
+ * each bone to its vertices by Kabsch. That is the descent with one influence, so it is the same
+ * code. Deviation from the paper's random clusters: bones are added a few at a time where the error
+ * is worst, which never loses one, crosses shells, needs no faces, and always gives the same answer. */
+#include <string.h>
+
+#include "reseed.h"
+
+enum { ROUNDS = 2, LAST_ROUNDS = 3 };
+
+static int assign_and_fit(Call *call, const Problem *problem, Model *model, Moments *moments, int rounds,
+                          int assign) {
+    PassPlan plan = {0};
+    plan.search = plan.solve_weights = assign;
+    for (int i = 0; i < rounds && !call->cancelled; i++) {
+        pass_run(call, problem, model, moments, &plan);
+        if (call->arena.failed || call->cancelled ||
+            !transforms_update(call, problem, model, moments, 0, 1)) {
+            return 0;
+        }
+    }
+    return !call->cancelled;
+}
+
+static void one_bone(const Problem *problem, Model *model) {
+    model->bones = 1;
+    for (size_t i = 0; i < 3 * (size_t)problem->frames; i++) {
+        model->transform[i * (size_t)model->capacity * 4 + i % 3] = 1;
+    }
+    for (int v = 0; v < problem->vertices; v++) {
+        model->bone[v] = 0;
+        model->weight[v] = 1;
+    }
+}
+
+int cluster(Call *call, const Problem *problem, int bones, Model *model) {
+    ArenaPiece *mark = arena_mark(&call->arena);
+    Model single;
+    Moments moments;
+    int done =
+        model_make(call, problem, model->capacity, 1, &single) && pass_make(call, problem, &single, &moments);
+    if (done) {
+        one_bone(problem, &single);
+        done = assign_and_fit(call, problem, &single, &moments, 1, 0) &&
+               assign_and_fit(call, problem, &single, &moments, 1, 0);
+    }
+    while (done && single.bones < bones) {
+        const int want = 1 + single.bones / 3, room = bones - single.bones;
+        const int got = reseed_insert(call, problem, &single, want < room ? want : room, NULL);
+        done = got >= 0 && assign_and_fit(call, problem, &single, &moments, ROUNDS, 1);
+        if (got == 0) {
+            break;
+        }
+    }
+    done = done && assign_and_fit(call, problem, &single, &moments, LAST_ROUNDS, 1);
+    if (done) {
+        const size_t size = 3 * (size_t)problem->frames * (size_t)model->capacity * 4;
+        model->bones = single.bones;
+        memcpy(model->transform, single.transform, size * sizeof(double));
+        memcpy(model->error, single.error, (size_t)problem->vertices * sizeof(double));
+        for (int v = 0; v < problem->vertices; v++) {
+            model->bone[(size_t)v * (size_t)model->influences] = single.bone[v];
+            model->weight[(size_t)v * (size_t)model->influences] = 1;
+        }
+    }
+    arena_return(&call->arena, mark);
+    return done;
+}

@@ -1,0 +1,291 @@
+/* decompose.c - poses to bones, weights and transforms (Le & Deng 2012, SSDR), stage by stage:
+ *
+ *     prepare    scale, order, the surface's graph                       problem.c
+ *     start      every vertex on one bone                                cluster.c
+ *     explore    more bones, fewer, better ones, on a sample             explore.c, levels.c
+ *     refine     Algorithm 1 on all vertices and frames                  descent.c
+ *     finish     last weights; with locality, nothing outside its region locality.c
+ *
+ * A rig that already holds bones or weights starts at `refine`. With a budget instead of a count,
+ * the whole is run for several counts and the smallest that meets it is kept. */
+#include "math/lapack.h"
+
+#include <math.h>
+
+#include "explore.h"
+
+/* vertices frames surplus warm between settle cycles after tolerance refine tolerance */
+static const Effort EFFORTS[3] = {
+    [OSSIFY_DRAFT] = {1000, 16, 1.00, 8, 0, 0, 0, 0, 1e-3, 4, 1e-3},
+    [OSSIFY_NORMAL] = {1500, 24, 1.33, 6, 2, 10, 0, 0, 3e-4, 10, 3e-4},
+    [OSSIFY_BEST] = {4000, 64, 1.33, 12, 3, 30, 12, 12, 1e-4, 80, 2e-5},
+};
+
+enum { STRIP_PASSES = 24, GIVEN_SWEEPS = 30, FIRST_COUNT = 4, VERTICES_A_BONE = 4 };
+
+static const double SAMPLE_MARGIN = 0.85; /* a sample's E_RMS flatters: `until` asks this much more of it */
+
+/* One call of decompose: what does not change from count to count. */
+typedef struct Task {
+    Call *call;
+    const ossify_poses *poses;
+    ossify_rig *rig;
+    Problem whole;
+    Placement placement;
+} Task;
+
+static int64_t ended(const Call *call) {
+    return atomic_load(&call->cancelled) ? OSSIFY_CANCELLED : OSSIFY_OUT_OF_MEMORY;
+}
+
+static void set_share(Call *call, double from, double to) {
+    call->from = from;
+    call->to = to;
+}
+
+/* Weights for the last transforms; with locality, until nothing lies outside its bone's region. */
+static int finish(Descent *descent) {
+    Call *call = descent->call;
+    descent->plan.search = 0;
+    descent->plan.solve_rest = 0;
+    descent->plan.bytes = 0;
+    if (descent->local) {
+        if (!locality_update(call, descent->problem, descent->model, 0, 1, &descent->locality)) {
+            return 0;
+        }
+        descent->plan.bytes = descent->locality.bytes;
+        descent->plan.candidates = descent->locality.candidates;
+    }
+    for (int pass = 0, stripped = 1; pass < STRIP_PASSES && stripped > 0; pass++) {
+        pass_run(call, descent->problem, descent->model, &descent->moments, &descent->plan);
+        if (call->arena.failed || atomic_load(&call->cancelled)) {
+            return 0;
+        }
+        stripped =
+            descent->local ? locality_strip(call, descent->problem, descent->model, &descent->locality) : 0;
+    }
+    return !call->arena.failed;
+}
+
+/* All vertices, all frames; returns a status. */
+static int64_t refine(Task *task, const Effort *effort, Model *model) {
+    Call *call = task->call;
+    const ossify_settings *settings = call->settings;
+    const int most = settings->iterations > 0 ? (int)settings->iterations : effort->refine;
+    const double enough = settings->until > 0 ? problem_squared(&task->whole, settings->until) : 0;
+    Descent descent;
+    call_stage(call, OSSIFY_STAGE_REFINE);
+    if (!descent_make(call, &task->whole, model, &descent)) {
+        return ended(call);
+    }
+    descent.reach = 0;
+    descent_restart(&descent);
+    const int how = descent_run(&descent, most, effort->refine_tolerance, enough);
+    if (how < 0) {
+        return ended(call);
+    }
+    call->info->iterations = descent.iterations;
+    call_stage(call, OSSIFY_STAGE_FINISH);
+    if (!finish(&descent)) {
+        return ended(call);
+    }
+    const int reached = enough > 0 && model_squared_error(&task->whole, model) <= enough;
+    return reached ? OSSIFY_REACHED : how == 1 ? OSSIFY_CONVERGED : OSSIFY_OUT_OF_ITERATIONS;
+}
+
+/* From nothing to a model of `bones` bones; returns a status. */
+static int64_t solve_count(Task *task, int bones, const Effort *effort, Model *model) {
+    Call *call = task->call;
+    const ossify_settings *settings = call->settings;
+    const double from = call->from, all = call->to - call->from;
+    const double until = settings->until * SAMPLE_MARGIN;
+    Levels levels;
+    Model few;
+    bones = bones < task->whole.vertices ? bones : task->whole.vertices;
+    if (!model_make(call, &task->whole, explore_capacity(bones, effort), (int)settings->influences, model)) {
+        return ended(call);
+    }
+    ArenaPiece *mark = arena_mark(&call->arena);
+    set_share(call, from, from + 0.5 * all);
+    const int found = levels_make(call, &task->whole, effort, &levels) &&
+                      model_make(call, &levels.few, model->capacity, model->influences, &few) &&
+                      explore(call, &levels.few, bones, effort, problem_squared(&levels.few, until), &few) &&
+                      levels_carry(call, &task->whole, &levels, &few, model);
+    arena_return(&call->arena, mark);
+    set_share(call, from + 0.5 * all, from + all);
+    return found ? refine(task, effort, model) : ended(call);
+}
+
+/* `until` asks for speed: a draft first, the whole effort only if that was not enough. */
+static int64_t solve_fixed_count(Task *task, Model *model) {
+    const ossify_settings *settings = task->call->settings;
+    const Effort *effort = &EFFORTS[settings->quality];
+    if (settings->until > 0 && settings->quality != OSSIFY_DRAFT) {
+        ArenaPiece *mark = arena_mark(&task->call->arena);
+        set_share(task->call, 0.05, 0.3);
+        const int64_t status = solve_count(task, (int)settings->bones, &EFFORTS[OSSIFY_DRAFT], model);
+        if (status < 0 || status == OSSIFY_REACHED) {
+            return status;
+        }
+        arena_return(&task->call->arena, mark);
+    }
+    set_share(task->call, task->call->progress.fraction, 0.98);
+    return solve_count(task, (int)settings->bones, effort, model);
+}
+
+static const float *fixed_rest(const Task *task) {
+    if (task->call->settings->rest_mode != OSSIFY_REST_FIXED) {
+        return NULL;
+    }
+    return task->rig->given != OSSIFY_GIVEN_NOTHING ? task->rig->rest : task->poses->rest;
+}
+
+/* Percent of the rest's diagonal that a model leaves, measured as the caller will see it. */
+static double measured_percent(Task *task, const Model *model) {
+    const ossify_settings *settings = task->call->settings;
+    ossify_rig rig = {
+        .struct_size = sizeof rig, .bone_capacity = model->bones, .influences = settings->influences};
+    ossify_evaluation evaluation = {.struct_size = sizeof evaluation};
+    ArenaPiece *mark = arena_mark(&task->call->arena);
+    Arena *arena = &task->call->arena;
+    const size_t n = (size_t)task->whole.vertices, k = (size_t)settings->influences;
+    rig.transforms =
+        arena_take(arena, 12 * (size_t)task->whole.frames * (size_t)model->bones, sizeof(double));
+    rig.influence_bones = arena_take(arena, n * k, sizeof(int32_t));
+    rig.influence_weights = arena_take(arena, n * k, sizeof(float));
+    rig.rest = arena_take(arena, 3 * n, sizeof(float));
+    Measure *measure = evaluate_take(task->call, task->poses);
+    double percent = -1;
+    if (!arena->failed && measure) {
+        rig_write(&task->whole, &task->placement, model, fixed_rest(task), &rig);
+        evaluate(task->call, measure, task->poses, &rig, &evaluation);
+        const double error = settings->budget_kind == OSSIFY_BUDGET_RMS ? evaluation.rms : evaluation.maximum;
+        percent = 100 * error / (evaluation.diagonal > 0 ? evaluation.diagonal : 1);
+    }
+    arena_return(arena, mark);
+    return percent;
+}
+
+/* Solves for a count after giving back what the last one took; percent < 0 when the call must end. */
+static int64_t try_count(Task *task, ArenaPiece *mark, int count, Model *model, double *percent) {
+    Call *call = task->call;
+    arena_return(&call->arena, mark);
+    set_share(call, call->progress.fraction, 0.5 * (call->progress.fraction + 0.98));
+    const int64_t status = solve_count(task, count, &EFFORTS[call->settings->quality], model);
+    *percent = status >= 0 ? measured_percent(task, model) : -1;
+    return status >= 0 && *percent < 0 ? ended(call) : status;
+}
+
+static int64_t budget_not_met(const Task *task, int count, double percent) {
+    ossify_info *info = task->call->info;
+    return refuse(
+        info, OSSIFY_OUT_OF_ITERATIONS,
+        "%d bones leave %.4g %% of the size, above the budget of %.4g %%: allow more bones, more influences "
+        "or a larger error",
+        count, percent, task->call->settings->budget);
+}
+
+/* The smallest count found that meets the budget: doubled until it does, then halved between. Each
+ * count is solved with the effort asked for, because a draft's error says little about it. */
+static int64_t solve_budget(Task *task, Model *model) {
+    const ossify_settings *settings = task->call->settings;
+    const int sensible = task->whole.vertices < VERTICES_A_BONE ? 1 : task->whole.vertices / VERTICES_A_BONE;
+    const int most = settings->bones < sensible ? (int)settings->bones : sensible;
+    ArenaPiece *mark = arena_mark(&task->call->arena);
+    int below = 0, met = 0, count = most < FIRST_COUNT ? most : FIRST_COUNT;
+    for (;;) {
+        double percent;
+        const int64_t status = try_count(task, mark, count, model, &percent);
+        if (status < 0) {
+            return status;
+        }
+        if (percent <= settings->budget) {
+            met = count;
+        } else if (count == most) {
+            return budget_not_met(task, count, percent);
+        } else {
+            below = count;
+        }
+        if (met == count && met - below <= 1) {
+            return status;
+        }
+        count = met == 0 ? 2 * count : met - below <= 1 ? met : (below + met) / 2;
+        count = count < most ? count : most;
+    }
+}
+
+/* Given bones without weights need nothing: the first pass finds them. Given weights without bones
+ * need transforms that fit. */
+static int fit_given_weights(Task *task, Model *model) {
+    Call *call = task->call;
+    Moments moments;
+    const PassPlan keep_all = {0};
+    if (!pass_make(call, &task->whole, model, &moments)) {
+        return 0;
+    }
+    pass_run(call, &task->whole, model, &moments, &keep_all);
+    return !call->arena.failed && !atomic_load(&call->cancelled) &&
+           transforms_update(call, &task->whole, model, &moments,
+                             call->settings->bone_kind == OSSIFY_FLEXIBLE, GIVEN_SWEEPS);
+}
+
+static double measure_now(Task *task, Model *model) {
+    Moments moments;
+    const PassPlan keep_all = {0};
+    if (!pass_make(task->call, &task->whole, model, &moments)) {
+        return -1;
+    }
+    return pass_run(task->call, &task->whole, model, &moments, &keep_all);
+}
+
+/* A rig that is refitted never becomes worse: if it would, it stays as it was. */
+static int64_t solve_given(Task *task, Model *model) {
+    Call *call = task->call;
+    const ossify_rig *rig = task->rig;
+    const Effort *effort = &EFFORTS[call->settings->quality];
+    const int complete = rig->given == (OSSIFY_GIVEN_TRANSFORMS | OSSIFY_GIVEN_WEIGHTS);
+    Model before;
+    if (!model_make(call, &task->whole, (int)rig->bones, (int)call->settings->influences, model) ||
+        !model_make(call, &task->whole, (int)rig->bones, (int)call->settings->influences, &before)) {
+        return ended(call);
+    }
+    rig_read(&task->whole, &task->placement, rig, model);
+    if (!(rig->given & OSSIFY_GIVEN_TRANSFORMS) && !fit_given_weights(task, model)) {
+        return ended(call);
+    }
+    const double error = complete ? measure_now(task, model) : INFINITY;
+    model_copy(&task->whole, model, &before);
+    set_share(call, 0.05, 0.98);
+    const int64_t status = refine(task, effort, model);
+    if (status >= 0 && model_squared_error(&task->whole, model) > error) {
+        model_copy(&task->whole, &before, model);
+        return OSSIFY_CONVERGED;
+    }
+    return status;
+}
+
+int64_t decompose(Call *call, const ossify_poses *poses, ossify_rig *rig) {
+    Task task = {.call = call, .poses = poses, .rig = rig};
+    Model model;
+    int64_t status;
+    blas_use_one_thread();
+    const float *rest = poses->rest;
+    if (!rest) {
+        rest = poses->frames + 3 * problem_middle_frame(poses) * poses->vertex_count;
+    }
+    if (!problem_prepare(call, poses, rest, rig->held_vertices, &task.whole, &task.placement) ||
+        call_poll(call, 0.05)) {
+        return ended(call);
+    }
+    if (rig->given != OSSIFY_GIVEN_NOTHING) {
+        status = solve_given(&task, &model);
+    } else if (call->settings->budget_kind != OSSIFY_BUDGET_NONE) {
+        status = solve_budget(&task, &model);
+    } else {
+        status = solve_fixed_count(&task, &model);
+    }
+    if (status >= 0) {
+        rig_write(&task.whole, &task.placement, &model, fixed_rest(&task), rig);
+    }
+    return status;
+}

@@ -1,0 +1,163 @@
+/* descent.c - Algorithm 1 of SSDR (Le & Deng 2012): vertices, then bones, until nothing is gained.
+ *
+ * Deviations: the rest pose moves in every pass (pass.c); and plain block descent crawls at the end,
+ * so the transforms are extrapolated as Nesterov does, with a restart when the error would rise:
+ *     t' = (1 + sqrt(1 + 4 t^2)) / 2,  M = M_k + (t - 1)/t' (M_k - M_(k-1)),
+ * rotations made orthonormal again. A step that raises the error is taken back. */
+#include <math.h>
+#include <string.h>
+
+#include "math/rotation3.h"
+#include "rooms.h"
+
+enum { SWEEPS = 3, SHRINK = 30, HOPS = 2 };
+
+static const double WIDEST = 0.7;      /* of the radius: a bone's first reach along the surface */
+static const double RELATIVE_PULL = 3; /* smoothness 1: pull of the neighbours over the mean error */
+
+int descent_make(Call *call, const Problem *problem, Model *model, Descent *descent) {
+    const ossify_settings *settings = call->settings;
+    memset(descent, 0, sizeof *descent);
+    descent->call = call;
+    descent->problem = problem;
+    descent->model = model;
+    descent->flexible = settings->bone_kind == OSSIFY_FLEXIBLE;
+    descent->local = settings->locality != 0;
+    descent->reach = WIDEST * problem->radius;
+    descent->momentum = 1;
+    descent->plan.solve_weights = 1;
+    descent->plan.solve_rest = settings->rest_mode != OSSIFY_REST_FIXED;
+    descent->plan.rest_pull = settings->rest_mode == OSSIFY_REST_KEPT && problem->rest_given ? 1 : 0;
+    const size_t size = 3 * (size_t)problem->frames * (size_t)model->capacity * 4;
+    descent->last = arena_take(&call->arena, size, sizeof(double));
+    descent->before = arena_take(&call->arena, size, sizeof(double));
+    return pass_make(call, problem, model, &descent->moments) &&
+           model_make(call, problem, model->capacity, model->influences, &descent->backup) &&
+           (!descent->local || locality_make(call, problem, model->capacity, &descent->locality));
+}
+
+void descent_restart(Descent *descent) {
+    descent->momentum = 1;
+    descent->fresh = 1;
+    descent->objective = INFINITY;
+}
+
+static size_t transform_count(const Descent *descent) {
+    return 3 * (size_t)descent->problem->frames * (size_t)descent->model->capacity * 4;
+}
+
+/* Rotations that were extrapolated are no longer rotations. */
+static void make_orthonormal(const Descent *descent) {
+    const Model *model = descent->model;
+    const size_t row = 4 * (size_t)model->capacity;
+    for (int f = 0; f < descent->problem->frames; f++) {
+        for (int b = 0; b < model->bones; b++) {
+            double *m = model->transform + 3 * (size_t)f * row + 4 * (size_t)b;
+            const double *guess = descent->last + 3 * (size_t)f * row + 4 * (size_t)b;
+            double h[9], r[9];
+            for (size_t i = 0; i < 9; i++) {
+                h[i] = m[i / 3 * row + i % 3];
+                r[i] = guess[i / 3 * row + i % 3];
+            }
+            rotation_nearest(h, r, r);
+            for (size_t i = 0; i < 9; i++) {
+                m[i / 3 * row + i % 3] = r[i];
+            }
+        }
+    }
+}
+
+static void extrapolate(Descent *descent) {
+    const double next = 0.5 * (1 + sqrt(1 + 4 * descent->momentum * descent->momentum));
+    const double beta = (descent->momentum - 1) / next;
+    double *m = descent->model->transform;
+    memcpy(descent->last, m, transform_count(descent) * sizeof *m);
+    descent->momentum = next;
+    if (descent->fresh || beta <= 0) {
+        descent->fresh = 0;
+        return;
+    }
+    for (size_t i = 0; i < transform_count(descent); i++) {
+        m[i] += beta * (m[i] - descent->before[i]);
+    }
+    if (!descent->flexible) {
+        make_orthonormal(descent);
+    }
+}
+
+static int set_candidates(Descent *descent) {
+    const double weight =
+        model_squared_error(descent->problem, descent->model) / descent->problem->total_mass;
+    descent->plan.bytes = 0;
+    descent->plan.smoothing = 0;
+    if (!descent->local || descent->free_passes > 0) {
+        descent->free_passes -= descent->free_passes > 0;
+        return 1;
+    }
+    if (!locality_update(descent->call, descent->problem, descent->model, descent->reach, HOPS,
+                         &descent->locality)) {
+        return 0;
+    }
+    descent->reach = fmax(0, descent->reach - WIDEST * descent->problem->radius / SHRINK);
+    descent->plan.candidates = descent->locality.candidates;
+    descent->plan.bytes = descent->locality.bytes;
+    descent->plan.smoothing = RELATIVE_PULL * descent->call->settings->smoothness * weight;
+    return 1;
+}
+
+static double vertex_step(Descent *descent) {
+    return pass_run(descent->call, descent->problem, descent->model, &descent->moments, &descent->plan);
+}
+
+/* 1 when the call must end. */
+static int must_end(const Descent *descent) {
+    return atomic_load(&descent->call->cancelled) || descent->call->arena.failed;
+}
+
+double descent_step(Descent *descent) {
+    Model *model = descent->model;
+    const double before = descent->objective;
+    extrapolate(descent);
+    if (!set_candidates(descent)) {
+        return -1;
+    }
+    model_copy_vertices(descent->problem, model, &descent->backup);
+    descent->plan.search = descent->iterations == 0 && descent->search_first;
+    double objective = vertex_step(descent);
+    if (objective > before && descent->momentum > 2 && !must_end(descent)) {
+        model_copy_vertices(descent->problem, &descent->backup, model);
+        memcpy(model->transform, descent->last, transform_count(descent) * sizeof(double));
+        descent->momentum = 1;
+        objective = vertex_step(descent);
+    }
+    descent->iterations++;
+    memcpy(descent->before, descent->last, transform_count(descent) * sizeof(double));
+    if (must_end(descent) || !transforms_update(descent->call, descent->problem, model, &descent->moments,
+                                                descent->flexible, SWEEPS)) {
+        return -1;
+    }
+    descent->objective = objective;
+    return isfinite(before) && before > 0 ? fmax(0, (before - objective) / before) : 1;
+}
+
+int descent_run(Descent *descent, int most, double tolerance, double enough) {
+    Call *call = descent->call;
+    for (int i = 0, small = 0; i < most && small < 2; i++) {
+        const double fall = descent_step(descent);
+        if (fall < 0 || call_poll(call, call->from + (call->to - call->from) * (i + 1) / most)) {
+            return -1;
+        }
+        const double squared = model_squared_error(descent->problem, descent->model);
+        call->progress.iterations = descent->iterations;
+        call->progress.bones = descent->model->bones;
+        call->progress.erms = problem_erms(descent->problem, squared);
+        if (squared <= enough) {
+            return 2;
+        }
+        small = fall < tolerance ? small + 1 : 0;
+        if (small == 2) {
+            return 1;
+        }
+    }
+    return 0;
+}

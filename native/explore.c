@@ -1,0 +1,120 @@
+/* explore.c - looks for good bones where an iteration is cheap.
+ *
+ * Block descent ends in the nearest local minimum, so what matters is where it starts. More bones
+ * than asked for are placed (cluster.c) and settled, then the one whose loss costs least goes, again
+ * and again, a few iterations between (over-segment, then prune). Then cycles: a few bones are
+ * inserted at the worst places, drawn with some chance so that no two cycles try the same, the
+ * cheapest leave again, and the change is taken back unless the error fell. */
+#include "explore.h"
+
+#include <math.h>
+
+#include "base/random.h"
+#include "reseed.h"
+
+static const double WORTH = 0.999;      /* a cycle must lower the objective at least to this */
+static const double CYCLE_REACH = 0.25; /* of the radius: how far bones may reach after an insertion */
+
+enum { CYCLE_WARM = 6, MOST_REMOVED_AT_ONCE = 4 };
+
+int explore_capacity(int bones, const Effort *effort) {
+    const int extra = 1 + bones / 5, surplus = (int)ceil(bones * effort->surplus);
+    const int capacity = bones + extra > surplus ? bones + extra : surplus;
+    return capacity < OSSIFY_MAX_BONES ? capacity : OSSIFY_MAX_BONES;
+}
+
+/* Removes the cheapest bones until `bones` are left. */
+static int prune(Descent *descent, int bones, int between) {
+    Call *call = descent->call;
+    double *cost = arena_take(&call->arena, (size_t)descent->model->capacity, sizeof *cost);
+    int going = cost != NULL;
+    while (going && descent->model->bones > bones) {
+        descent->plan.removal_cost = cost;
+        pass_run(call, descent->problem, descent->model, &descent->moments, &descent->plan);
+        descent->plan.removal_cost = NULL;
+        const int gone = reseed_cheapest(descent->model, cost);
+        if (call->arena.failed || atomic_load(&call->cancelled) || gone < 0) {
+            going = 0;
+            break;
+        }
+        model_remove_bone(descent->problem, descent->model, gone);
+        descent_restart(descent);
+        going = descent_run(descent, between, 0, 0) >= 0;
+    }
+    arena_give(&call->arena, cost);
+    return going;
+}
+
+/* One cycle from the model at hand; 0 when the call must end. */
+static int run_cycle(Descent *descent, int bones, const Effort *effort, uint64_t *random) {
+    const int extra = 1 + random_below(random, 1 + bones / 5);
+    if (reseed_insert(descent->call, descent->problem, descent->model, extra, random) < 0) {
+        return 0;
+    }
+    descent_restart(descent);
+    descent->reach = CYCLE_REACH * descent->problem->radius;
+    return descent_run(descent, CYCLE_WARM, 0, 0) >= 0 && prune(descent, bones, effort->between) &&
+           descent_run(descent, effort->cycle_settle, effort->tolerance, 0) >= 0;
+}
+
+static int run_cycles(Descent *descent, int bones, const Effort *effort, double enough) {
+    Call *call = descent->call;
+    const Problem *problem = descent->problem;
+    Model best;
+    uint64_t random = (uint64_t)call->settings->seed;
+    const double from = call->from, share = (call->to - call->from) / fmax(1, effort->cycles);
+    if (!model_make(call, problem, descent->model->capacity, descent->model->influences, &best)) {
+        return 0;
+    }
+    model_copy(problem, descent->model, &best);
+    double objective = descent->objective;
+    for (int cycle = 0; cycle < effort->cycles && model_squared_error(problem, &best) > enough; cycle++) {
+        call->from = from + cycle * share;
+        call->to = call->from + share;
+        if (!run_cycle(descent, bones, effort, &random)) {
+            return 0;
+        }
+        if (descent->objective < WORTH * objective) {
+            objective = descent->objective;
+            model_copy(problem, descent->model, &best);
+        } else {
+            model_copy(problem, &best, descent->model);
+        }
+        descent_restart(descent);
+    }
+    model_copy(problem, &best, descent->model);
+    return 1;
+}
+
+int explore(Call *call, const Problem *problem, int bones, const Effort *effort, double enough,
+            Model *model) {
+    const int first = (int)fmin(ceil(bones * effort->surplus), model->capacity);
+    const double from = call->from, all = call->to - call->from;
+    Descent descent;
+    call_stage(call, OSSIFY_STAGE_START);
+    if (!cluster(call, problem, first, model)) {
+        return 0;
+    }
+    call_stage(call, OSSIFY_STAGE_EXPLORE);
+    if (!descent_make(call, problem, model, &descent)) {
+        return 0;
+    }
+    descent.search_first = 1;
+    descent_restart(&descent);
+    call->from = from + 0.1 * all;
+    call->to = from + 0.3 * all;
+    const double stop = model->bones > bones ? 0 : enough;
+    const int warm = descent_run(&descent, effort->warm, effort->tolerance, stop);
+    if (warm < 0 || (warm == 2 && stop > 0)) {
+        return warm == 2;
+    }
+    call->from = call->to;
+    call->to = from + (effort->cycles > 0 ? 0.5 : 1.0) * all;
+    if (!prune(&descent, bones, effort->between) ||
+        descent_run(&descent, effort->settle, effort->tolerance, enough) < 0) {
+        return 0;
+    }
+    call->from = call->to;
+    call->to = from + all;
+    return run_cycles(&descent, bones, effort, enough);
+}

@@ -1,0 +1,38 @@
+/* explore.h - how hard to look for bones, and the search itself; see explore.c and levels.c. */
+#ifndef OSSIFY_EXPLORE_H
+#define OSSIFY_EXPLORE_H
+
+#include "rooms.h"
+
+/* What a quality setting buys. */
+typedef struct Effort {
+    int sample_vertices, sample_frames; /* the search runs on about so many */
+    double surplus;                     /* bones at the start, over those asked for */
+    int warm, between, settle;          /* iterations: before, between and after removals */
+    int cycles, cycle_settle;           /* rounds of insertion and removal, iterations after each */
+    double tolerance;                   /* relative fall of the error that ends a stage */
+    int refine;                         /* iterations on all vertices and frames */
+    double refine_tolerance;
+} Effort;
+
+/* Bones for `problem` from nothing; stops early when the squared error is at or below `enough`.
+ * Returns 0 when the call must end. */
+int explore(Call *call, const Problem *problem, int bones, const Effort *effort, double enough, Model *model);
+
+/* Room that a model needs while it is explored. */
+int explore_capacity(int bones, const Effort *effort);
+
+/* The same problem at three sizes; equal ones share their arrays. */
+typedef struct Levels {
+    Problem sample; /* fewer vertices, all frames */
+    Problem few;    /* fewer vertices and frames */
+    int *cell;      /* [v of the whole] */
+    int *nearest;   /* [f of the whole] among the few */
+} Levels;
+
+int levels_make(Call *call, const Problem *whole, const Effort *effort, Levels *levels);
+/* Takes a model of levels->few to the whole: transforms for the other frames, weights for the other
+ * vertices, both ready for a descent. Returns 0 when the call must end. */
+int levels_carry(Call *call, const Problem *whole, const Levels *levels, Model *few, Model *model);
+
+#endif

@@ -1,0 +1,236 @@
+/* graph.c - builds the surface's graph.
+ *
+ * A rigger's "near" is along the surface: the edges of the faces. Where there are several shells
+ * or no faces, the 8 nearest neighbours in the rest pose join in, and what is still apart is tied
+ * at the closest pairs (Boruvka's spanning tree), so that every vertex is reachable. */
+#include "graph.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nearest.h"
+
+enum { NEIGHBOURS = 8 };
+
+typedef struct Edge {
+    int low, high;
+} Edge;
+
+typedef struct Edges {
+    Edge *edge;
+    int64_t count;
+} Edges;
+
+static void add_edge(Edges *edges, int a, int b) {
+    if (a != b) {
+        edges->edge[edges->count++] = (Edge){a < b ? a : b, a < b ? b : a};
+    }
+}
+
+static int compare_edges(const void *a, const void *b) {
+    const Edge *x = a, *y = b;
+    return x->low != y->low ? (x->low < y->low ? -1 : 1) : (x->high > y->high) - (x->high < y->high);
+}
+
+static void remove_doubles(Edges *edges) {
+    qsort(edges->edge, (size_t)edges->count, sizeof *edges->edge, compare_edges);
+    int64_t kept = 0;
+    for (int64_t e = 0; e < edges->count; e++) {
+        if (kept == 0 || compare_edges(&edges->edge[e], &edges->edge[kept - 1]) != 0) {
+            edges->edge[kept++] = edges->edge[e];
+        }
+    }
+    edges->count = kept;
+}
+
+static float distance(const double *points, int a, int b) {
+    const double *p = points + 3 * (size_t)a, *q = points + 3 * (size_t)b;
+    return (float)sqrt((p[0] - q[0]) * (p[0] - q[0]) + (p[1] - q[1]) * (p[1] - q[1]) +
+                       (p[2] - q[2]) * (p[2] - q[2]));
+}
+
+/* Sorted edges to neighbour lists. */
+static int lists_of(Arena *arena, int vertices, const double *points, const Edges *edges, Graph *graph) {
+    graph->vertices = vertices;
+    graph->first = arena_take(arena, (size_t)vertices + 2, sizeof *graph->first);
+    graph->neighbour = arena_take(arena, 2 * (size_t)edges->count, sizeof *graph->neighbour);
+    graph->length = arena_take(arena, 2 * (size_t)edges->count, sizeof *graph->length);
+    if (arena->failed) {
+        return 0;
+    }
+    int64_t *next = graph->first + 1; /* shifted by one, it ends up where the lists begin */
+    for (int64_t e = 0; e < edges->count; e++) {
+        next[edges->edge[e].low + 1]++;
+        next[edges->edge[e].high + 1]++;
+    }
+    for (int v = 0; v < vertices; v++) {
+        next[v + 1] += next[v];
+    }
+    for (int64_t e = 0; e < edges->count; e++) {
+        const int a = edges->edge[e].low, b = edges->edge[e].high;
+        const float length = distance(points, a, b);
+        graph->length[next[a]] = graph->length[next[b]] = length;
+        graph->neighbour[next[a]++] = b;
+        graph->neighbour[next[b]++] = a;
+    }
+    return 1;
+}
+
+static int find(int *parent, int v) {
+    while (parent[v] != v) {
+        parent[v] = parent[parent[v]];
+        v = parent[v];
+    }
+    return v;
+}
+
+/* The lower number becomes the root: no dependence on the order of calls. */
+static int unite(int *parent, int a, int b) {
+    const int x = find(parent, a), y = find(parent, b);
+    parent[x < y ? y : x] = x < y ? x : y;
+    return x != y;
+}
+
+static int unite_edges(int *parent, int vertices, const Edges *edges) {
+    int components = vertices;
+    for (int v = 0; v < vertices; v++) {
+        parent[v] = v;
+    }
+    for (int64_t e = 0; e < edges->count; e++) {
+        components -= unite(parent, edges->edge[e].low, edges->edge[e].high);
+    }
+    return components;
+}
+
+typedef struct NearTask {
+    const Tree *tree;
+    int *near; /* [v][NEIGHBOURS], -1 unused */
+} NearTask;
+
+enum { NEAR_CHUNK = 1024 };
+
+static void find_nearest(void *user, int task, int worker) {
+    const NearTask *job = user;
+    (void)worker;
+    const int end = (task + 1) * NEAR_CHUNK < job->tree->count ? (task + 1) * NEAR_CHUNK : job->tree->count;
+    for (int v = task * NEAR_CHUNK; v < end; v++) {
+        double square[NEIGHBOURS];
+        int *near = job->near + (size_t)v * NEIGHBOURS;
+        for (int i = tree_nearest(job->tree, v, NEIGHBOURS, near, square); i < NEIGHBOURS; i++) {
+            near[i] = -1;
+        }
+    }
+}
+
+static int add_nearest(Arena *arena, Pool *pool, const Tree *tree, Edges *edges) {
+    NearTask job = {tree, arena_take(arena, (size_t)tree->count * NEIGHBOURS, sizeof(int))};
+    if (!job.near) {
+        return 0;
+    }
+    pool_run(pool, (tree->count + NEAR_CHUNK - 1) / NEAR_CHUNK, find_nearest, &job);
+    for (int v = 0; v < tree->count; v++) {
+        for (int i = 0; i < NEIGHBOURS && job.near[(size_t)v * NEIGHBOURS + (size_t)i] >= 0; i++) {
+            add_edge(edges, v, job.near[(size_t)v * NEIGHBOURS + (size_t)i]);
+        }
+    }
+    arena_give(arena, job.near);
+    return 1;
+}
+
+/* One round of Boruvka: every component is tied to its nearest other one. */
+static int tie_round(Tree *tree, int *parent, int *label, int *tie, double *shortest, Edges *edges) {
+    const int n = tree->count;
+    for (int v = 0; v < n; v++) {
+        label[v] = find(parent, v);
+        tie[v] = -1;
+        shortest[v] = INFINITY;
+    }
+    tree_label(tree, label);
+    for (int v = 0; v < n; v++) {
+        double square = 0;
+        const int other = tree_nearest_other(tree, label, v, &square);
+        if (other >= 0 && square < shortest[label[v]]) {
+            shortest[label[v]] = square;
+            tie[label[v]] = v;
+        }
+    }
+    int united = 0;
+    for (int c = 0; c < n; c++) {
+        double square = 0;
+        if (tie[c] >= 0) {
+            const int other = tree_nearest_other(tree, label, tie[c], &square);
+            if (unite(parent, tie[c], other)) {
+                add_edge(edges, tie[c], other);
+                united++;
+            }
+        }
+    }
+    return united;
+}
+
+static int tie_components(Arena *arena, Tree *tree, int *parent, int components, Edges *edges) {
+    const size_t n = (size_t)tree->count;
+    int *label = arena_take(arena, n, sizeof *label);
+    int *tie = arena_take(arena, n, sizeof *tie);
+    double *shortest = arena_take(arena, n, sizeof *shortest);
+    if (arena->failed) {
+        return 0;
+    }
+    while (components > 1) {
+        components -= tie_round(tree, parent, label, tie, shortest, edges);
+    }
+    return 1;
+}
+
+int graph_of_surface(Arena *arena, Pool *pool, int vertices, const double *points, int64_t triangles,
+                     const int32_t *triangle, const int *renumber, Graph *graph) {
+    /* The lists outlive this call; what they are made from does not. */
+    Edges edges = {
+        arena_take(arena, 3 * (size_t)triangles + (NEIGHBOURS + 1) * (size_t)vertices, sizeof(Edge)), 0};
+    int *parent = arena_take(arena, (size_t)vertices, sizeof *parent);
+    if (arena->failed) {
+        return 0;
+    }
+    for (int64_t t = 0; t < triangles; t++) {
+        const int a = renumber[triangle[3 * t]], b = renumber[triangle[3 * t + 1]],
+                  c = renumber[triangle[3 * t + 2]];
+        add_edge(&edges, a, b);
+        add_edge(&edges, b, c);
+        add_edge(&edges, c, a);
+    }
+    if (unite_edges(parent, vertices, &edges) > 1) {
+        ArenaPiece *mark = arena_mark(arena);
+        Tree tree;
+        const int ready =
+            tree_make(arena, vertices, points, &tree) && add_nearest(arena, pool, &tree, &edges);
+        const int components = ready ? unite_edges(parent, vertices, &edges) : 0;
+        const int tied = ready && tie_components(arena, &tree, parent, components, &edges);
+        arena_return(arena, mark);
+        if (!tied) {
+            return 0;
+        }
+    }
+    remove_doubles(&edges);
+    const int made = lists_of(arena, vertices, points, &edges, graph);
+    arena_give(arena, edges.edge);
+    arena_give(arena, parent);
+    return made;
+}
+
+int graph_of_cells(Arena *arena, const Graph *graph, int cells, const int *cell, const double *points,
+                   Graph *coarse) {
+    Edges edges = {arena_take(arena, (size_t)graph->first[graph->vertices], sizeof(Edge)), 0};
+    if (!edges.edge) {
+        return 0;
+    }
+    for (int v = 0; v < graph->vertices; v++) {
+        for (int64_t e = graph->first[v]; e < graph->first[v + 1]; e++) {
+            add_edge(&edges, cell[v], cell[graph->neighbour[e]]);
+        }
+    }
+    remove_doubles(&edges);
+    const int made = lists_of(arena, cells, points, &edges, coarse);
+    arena_give(arena, edges.edge);
+    return made;
+}

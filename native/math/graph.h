@@ -1,0 +1,45 @@
+/* graph.h - the surface as a graph: who is beside whom, and how far. */
+#ifndef OSSIFY_GRAPH_H
+#define OSSIFY_GRAPH_H
+
+#include <stdint.h>
+
+#include "../base/arena.h"
+#include "../base/parallel.h"
+
+/* Neighbours of vertex v: neighbour[first[v] .. first[v + 1] - 1], each edge in both lists. */
+typedef struct Graph {
+    int vertices;
+    int64_t *first;
+    int *neighbour;
+    float *length;
+} Graph;
+
+/* Edges of the triangles [t][3], whose indices `renumber` translates; with several shells or none,
+ * also the 8 nearest neighbours in `points` [v][3] and the shortest ties between what is still
+ * apart: always one component. Returns 0 when memory is out. */
+int graph_of_surface(Arena *arena, Pool *pool, int vertices, const double *points, int64_t triangles,
+                     const int32_t *triangle, const int *renumber, Graph *graph);
+
+/* The graph of cells: cell [v] in 0..cells-1; lengths between `points` [cells][3]. */
+int graph_of_cells(Arena *arena, const Graph *graph, int cells, const int *cell, const double *points,
+                   Graph *coarse);
+
+/* Distances along edges from several sources at once (Dijkstra), within a limit. */
+typedef struct Walk {
+    int *heap;    /* vertices by distance */
+    int *place;   /* [v] in heap */
+    double *far;  /* [v], valid where stamp is current */
+    int *stamp;   /* [v] */
+    int *reached; /* vertices in the order of their distance */
+    int *from;    /* [v] the source each came from */
+    int now, heap_count, reached_count;
+} Walk;
+
+int walk_make(Arena *arena, const Graph *graph, Walk *walk);
+void walk_begin(Walk *walk);
+void walk_source(Walk *walk, int v);
+/* Visits vertices nearest first until `most` of them or beyond `limit`; fills reached, far, from. */
+void walk_run(Walk *walk, const Graph *graph, int most, double limit);
+
+#endif

@@ -1,0 +1,18 @@
+/* lapack.h - the only door to BLAS and LAPACK. Row-major, double, one thread a call. */
+#ifndef OSSIFY_LAPACK_H
+#define OSSIFY_LAPACK_H
+
+/* Before the first product of a call: our own loops are parallel, OpenBLAS must not be. */
+void blas_use_one_thread(void);
+
+/* C = A' B + beta C;  A [k][m], B [k][n], C [m][n] */
+void multiply_tn(int m, int n, int k, const double *a, int lda, const double *b, int ldb, double beta,
+                 double *c, int ldc);
+/* C = A B + beta C;  A [m][k], B [k][n], C [m][n] */
+void multiply_nn(int m, int n, int k, const double *a, int lda, const double *b, int ldb, double beta,
+                 double *c, int ldc);
+/* Solves A X' = B' for a symmetric positive definite A [n][n] (destroyed), B [rows][n] in, X out.
+ * Returns 0, or 1 when A is not positive definite. */
+int solve_positive(int n, double *a, int rows, double *b);
+
+#endif

@@ -1,0 +1,206 @@
+/* ossify.h - turn a moving mesh into bones, weights and transforms.
+ *
+ * The model (linear blend skinning): with p~ = (rest, 1),
+ *
+ *     x[f][v]  ~  sum_k  weight[v][k] * transforms[f][bone[v][k]] * p~[v]
+ *
+ * Letters everywhere: v vertex, f frame, b bone, k influence. Arrays are C order
+ * and belong to the caller. Positions and weights are float; transforms are
+ * double, because far from the origin rotation * rest and the translation cancel.
+ *
+ * Status: >= 0 means that the rig holds a complete answer; < 0 means that nothing
+ * in the rig was written, and info.message says in one sentence what is wrong,
+ * where, and what to do. The library never prints, exits, installs handlers or
+ * keeps state between calls; any number of calls may run at the same time.
+ *
+ * Every struct opens with its own size. Set it with the OSSIFY_INIT macros or by
+ * hand; a caller compiled against another version is refused with a sentence.
+ * Fields are 8 bytes each: no padding, no enum-typed fields, easy to mirror. */
+#ifndef OSSIFY_H
+#define OSSIFY_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(_WIN32)
+#define OSSIFY_API __declspec(dllexport)
+#elif defined(__GNUC__)
+#define OSSIFY_API __attribute__((visibility("default")))
+#else
+#define OSSIFY_API
+#endif
+
+enum { OSSIFY_MESSAGE_LENGTH = 256, OSSIFY_MAX_INFLUENCES = 16, OSSIFY_MAX_BONES = 1024 };
+
+/* status */
+enum {
+    OSSIFY_CONVERGED = 0,         /* the error no longer falls */
+    OSSIFY_OUT_OF_ITERATIONS = 1, /* a usable rig; more iterations would lower the error */
+    OSSIFY_REACHED = 2,           /* settings.until was reached */
+    OSSIFY_BAD_ARGUMENT = -1,     /* message names the array, the index and the value */
+    OSSIFY_OUT_OF_MEMORY = -2,
+    OSSIFY_CANCELLED = -3,    /* by the caller; the rig is untouched */
+    OSSIFY_THREAD_FAILED = -4 /* the system refused a thread */
+};
+
+/* settings.bone_kind */
+enum { OSSIFY_RIGID = 0, OSSIFY_FLEXIBLE = 1 };
+
+/* settings.quality */
+enum { OSSIFY_DRAFT = 0, OSSIFY_NORMAL = 1, OSSIFY_BEST = 2 };
+
+/* settings.rest_mode */
+enum {
+    OSSIFY_REST_FIXED = 0, /* the given rest pose is not touched */
+    OSSIFY_REST_KEPT = 1,  /* corrected, the given rest counting as one more frame */
+    OSSIFY_REST_FREE = 2   /* corrected for the frames alone (SSDR) */
+};
+
+/* settings.budget_kind */
+enum { OSSIFY_BUDGET_NONE = 0, OSSIFY_BUDGET_RMS = 1, OSSIFY_BUDGET_MAXIMUM = 2 };
+
+/* progress.stage, and the index of info.stage_seconds */
+enum {
+    OSSIFY_STAGE_PREPARE = 0, /* order the vertices, find the surface's graph */
+    OSSIFY_STAGE_START = 1,   /* first bones */
+    OSSIFY_STAGE_EXPLORE = 2, /* bones inserted and removed, on a sample if the mesh is large */
+    OSSIFY_STAGE_REFINE = 3,  /* descent on all vertices and frames */
+    OSSIFY_STAGE_FINISH = 4,  /* last weights, measured error */
+    OSSIFY_STAGES = 5
+};
+
+/* What was observed. */
+typedef struct ossify_poses {
+    int64_t struct_size;
+    int64_t vertex_count;
+    int64_t frame_count;
+    int64_t triangle_count;
+    const float *rest;        /* [v][3]; NULL: a bind shape is synthesised from the frames */
+    const float *frames;      /* [f][v][3] */
+    const int32_t *triangles; /* [t][3]; NULL when triangle_count is 0 */
+} ossify_poses;
+
+typedef struct ossify_progress {
+    int64_t struct_size;
+    int64_t finished; /* 1 once the verb has ended: ossify_job_finish will not wait */
+    int64_t stage;
+    int64_t iterations;
+    int64_t bones;
+    double fraction; /* 0..1 of the whole call, never falls */
+    double erms;     /* so far; < 0 while unknown */
+} ossify_progress;
+
+/* All memory goes through these when both are set; `allocate` may return NULL. */
+typedef void *(*ossify_allocate)(void *user, uint64_t bytes);
+typedef void (*ossify_release)(void *user, void *memory);
+/* Called on the solving thread; a value other than 0 cancels. */
+typedef int64_t (*ossify_watch)(void *user, const ossify_progress *progress);
+
+typedef struct ossify_settings {
+    int64_t struct_size;
+    int64_t bones;       /* 1..OSSIFY_MAX_BONES; with a budget: the most bones allowed */
+    int64_t influences;  /* most bones a vertex, 1..OSSIFY_MAX_INFLUENCES; 4 */
+    int64_t bone_kind;   /* OSSIFY_RIGID */
+    int64_t quality;     /* OSSIFY_NORMAL */
+    int64_t rest_mode;   /* OSSIFY_REST_KEPT */
+    int64_t locality;    /* 1: each bone's influence is one connected region; 0: plain least squares */
+    int64_t budget_kind; /* OSSIFY_BUDGET_NONE: `bones` is the count */
+    double budget;       /* percent of the diagonal of the rest's bounding box */
+    double smoothness;   /* 0..1000, 1: how strongly weights follow their neighbours' mean; needs locality */
+    double until;        /* stop as soon as E_RMS is at or below this; 0: never */
+    int64_t iterations;  /* most iterations of the last stage; 0: by quality */
+    int64_t threads;     /* 1..256; 0: one for each core. The answer does not depend on it */
+    int64_t seed;        /* of every random choice */
+    ossify_allocate allocate;
+    ossify_release release;
+    void *memory_user;
+    ossify_watch watch;
+    void *watch_user;
+} ossify_settings;
+
+/* rig.given, what the rig already holds; a sum of */
+enum { OSSIFY_GIVEN_NOTHING = 0, OSSIFY_GIVEN_TRANSFORMS = 1, OSSIFY_GIVEN_WEIGHTS = 2 };
+
+/* In and out: the descent starts from what is given in it.
+ * Given transforms or weights fix the number of bones to `bones`.
+ * `rest` goes out as corrected; with OSSIFY_GIVEN_* it also comes in: fill it with the
+ * rest pose that the given rig belongs to (a copy of poses.rest if it was not corrected). */
+typedef struct ossify_rig {
+    int64_t struct_size;
+    int64_t bone_capacity;        /* b of the arrays; at least settings.bones */
+    int64_t influences;           /* k of the arrays; at least settings.influences */
+    int64_t bones;                /* in with given, out always: bones in use */
+    int64_t given;                /* in */
+    double *transforms;           /* [f][bone_capacity][3][4] rest to frame */
+    int32_t *influence_bones;     /* [v][k], strongest first, -1 unused */
+    float *influence_weights;     /* [v][k], 0 unused, sum 1 */
+    float *rest;                  /* [v][3] */
+    const uint8_t *held_bones;    /* [bones] not 0: transforms are held as given; NULL: none */
+    const uint8_t *held_vertices; /* [v] not 0: weights are held as given; NULL: none */
+} ossify_rig;
+
+typedef struct ossify_info {
+    int64_t struct_size;
+    int64_t status;
+    int64_t bones;
+    int64_t iterations;     /* of the last stage */
+    double erms;            /* 1000 sqrt(sum |x - y|^2 / (3 V F)), the rest scaled to the tight unit sphere */
+    double rms_percent;     /* root mean square distance, percent of the rest's box diagonal */
+    double maximum_percent; /* largest distance, likewise */
+    double stage_seconds[OSSIFY_STAGES];
+    char message[OSSIFY_MESSAGE_LENGTH]; /* one sentence; empty when there is nothing to say */
+} ossify_info;
+
+/* What a rig replays, measured against the poses. Arrays may be NULL. */
+typedef struct ossify_evaluation {
+    int64_t struct_size;
+    float *frames;        /* [f][v][3] as replayed */
+    double *vertex_error; /* [v] root mean square distance over the frames, in the input's units */
+    double *frame_error;  /* [f] root mean square distance over the vertices, likewise */
+    double erms;
+    double rms; /* input's units */
+    double maximum;
+    double diagonal; /* of the rest's bounding box */
+    double radius;   /* of the rest's tight sphere */
+    int64_t worst_vertex;
+    int64_t worst_frame;
+} ossify_evaluation;
+
+typedef struct ossify_job ossify_job;
+
+#define OSSIFY_INIT_POSES(poses) ((void)(*(poses) = (ossify_poses){.struct_size = sizeof(ossify_poses)}))
+
+/* "1.2.3" */
+OSSIFY_API const char *ossify_version(void);
+
+/* Sets struct_size and the defaults named at each field. */
+OSSIFY_API void ossify_default_settings(ossify_settings *settings);
+
+/* Decomposes the motion into bones (SSDR); see docs/decomposition.md. */
+OSSIFY_API int64_t ossify_decompose(const ossify_poses *poses, const ossify_settings *settings,
+                                    ossify_rig *rig, ossify_info *info);
+
+/* Replays the rig and measures it; reads the rig's arrays whatever `given` says.
+ * `settings` gives the memory functions only and may be NULL. */
+OSSIFY_API int64_t ossify_evaluate(const ossify_poses *poses, const ossify_rig *rig,
+                                   const ossify_settings *settings, ossify_evaluation *evaluation,
+                                   ossify_info *info);
+
+/* ossify_decompose on the library's own thread. The structs are copied; arrays, `rig`
+ * and `info` stay the caller's and must live until ossify_job_finish. Returns NULL when the
+ * arguments are refused or no thread can be had: info says why. */
+OSSIFY_API ossify_job *ossify_decompose_start(const ossify_poses *poses, const ossify_settings *settings,
+                                              ossify_rig *rig, ossify_info *info);
+/* From any thread, at any time between start and finish. */
+OSSIFY_API void ossify_job_poll(ossify_job *job, ossify_progress *progress);
+OSSIFY_API void ossify_job_cancel(ossify_job *job);
+/* Waits for the end, writes rig->bones and info, frees the job, returns info->status. */
+OSSIFY_API int64_t ossify_job_finish(ossify_job *job);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,215 @@
+/* reseed.c - bones go where the error is most and leave where they matter least.
+ *
+ * SSDR 3.3.1 re-initialises a bone that carries almost nothing: at the worst vertex, by Kabsch on
+ * its 20 nearest vertices. Here that grows into two moves on any number of bones. Insert: at the
+ * worst places, fitted to what the present bones leave unexplained (a soft fit: vertex i takes the
+ * share a_i of the new bone N that fits best, r.d / d.d with d = N p - y, and N is fitted again to
+ * (x - (1 - a) y) / a with weight a^2). Remove: the bone whose loss costs least when its vertices are
+ * solved again without it. Neither lowers the error by itself: callers measure and may take it back. */
+#include "reseed.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "math/rotation3.h"
+
+enum { LEAST_BALL = 20, SOFT_ROUNDS = 4 };
+
+static const double LEAST_SHARE = 0.05; /* a new bone's weight in its ball, so that it is seen at all */
+static const double NOISE = 1e-13; /* squared error a frame that no bone can explain: rounding of floats */
+
+/* A patch of the surface with all its positions. */
+typedef struct Ball {
+    int count;
+    const int *vertex;
+    double *x, *y; /* [count][3F] observed, and as the model has it */
+    double *share; /* [count] */
+} Ball;
+
+/* y = sum_k w M p~ in every frame */
+static void replay(const Problem *problem, const Model *model, int v, double *y) {
+    const double *p = model->rest + 3 * (size_t)v;
+    const size_t row = 4 * (size_t)model->capacity, at = (size_t)v * (size_t)model->influences;
+    for (size_t i = 0; i < 3 * (size_t)problem->frames; i++) {
+        y[i] = 0;
+        for (int k = 0; k < model->influences && model->bone[at + (size_t)k] >= 0; k++) {
+            const double *m = model->transform + i * row + 4 * (size_t)model->bone[at + (size_t)k];
+            y[i] += model->weight[at + (size_t)k] * (m[0] * p[0] + m[1] * p[1] + m[2] * p[2] + m[3]);
+        }
+    }
+}
+
+/* Kabsch in one frame: bone b takes the ball's vertices to (x - (1 - a) y) / a, weighted by a^2. */
+static void fit_frame(const Problem *problem, Model *model, const Ball *ball, int b, size_t frame) {
+    const size_t rows = 3 * (size_t)problem->frames, row = 4 * (size_t)model->capacity;
+    double c[3][4] = {{0}}, s[3] = {0}, mass = 0;
+    for (int i = 0; i < ball->count; i++) {
+        const double a = ball->share[i], *p = model->rest + 3 * (size_t)ball->vertex[i];
+        const double w = problem->mass[ball->vertex[i]];
+        const double *x = ball->x + (size_t)i * rows + 3 * frame, *y = ball->y + (size_t)i * rows + 3 * frame;
+        mass += w * a * a;
+        for (int j = 0; j < 3; j++) {
+            const double target = w * a * (x[j] - (1 - a) * y[j]);
+            s[j] += w * a * a * p[j];
+            c[j][0] += target * p[0], c[j][1] += target * p[1], c[j][2] += target * p[2], c[j][3] += target;
+        }
+    }
+    if (!(mass > 0)) {
+        return;
+    }
+    double *m = model->transform + 3 * frame * row + 4 * (size_t)b, h[9], r[9];
+    for (size_t i = 0; i < 9; i++) {
+        h[i] = c[i / 3][i % 3] - c[i / 3][3] * s[i % 3] / mass;
+        r[i] = m[i / 3 * row + i % 3];
+    }
+    rotation_nearest(h, r, r);
+    for (size_t i = 0; i < 3; i++) {
+        memcpy(m + i * row, r + 3 * i, 3 * sizeof *r);
+        m[i * row + 3] = (c[i][3] - r[3 * i] * s[0] - r[3 * i + 1] * s[1] - r[3 * i + 2] * s[2]) / mass;
+    }
+}
+
+static void update_shares(const Problem *problem, const Model *model, Ball *ball, int b) {
+    const size_t rows = 3 * (size_t)problem->frames, row = 4 * (size_t)model->capacity;
+    for (int i = 0; i < ball->count; i++) {
+        const double *p = model->rest + 3 * (size_t)ball->vertex[i];
+        double rd = 0, dd = 0;
+        for (size_t j = 0; j < rows; j++) {
+            const double *m = model->transform + j * row + 4 * (size_t)b, y = ball->y[(size_t)i * rows + j];
+            const double d = m[0] * p[0] + m[1] * p[1] + m[2] * p[2] + m[3] - y;
+            rd += (ball->x[(size_t)i * rows + j] - y) * d;
+            dd += d * d;
+        }
+        ball->share[i] = dd > 0 ? fmin(fmax(rd / dd, 0), 1) : 0;
+    }
+}
+
+/* Starts from the bone that carries the seed most, so that rotations have a guess. */
+static void copy_strongest(const Problem *problem, Model *model, int seed, int b) {
+    const size_t row = 4 * (size_t)model->capacity, at = (size_t)seed * (size_t)model->influences;
+    int best = 0;
+    for (int k = 1; k < model->influences; k++) {
+        best = model->weight[at + (size_t)k] > model->weight[at + (size_t)best] ? k : best;
+    }
+    const int from = model->bone[at + (size_t)best] >= 0 ? model->bone[at + (size_t)best] : 0;
+    for (size_t i = 0; i < 3 * (size_t)problem->frames; i++) {
+        memcpy(model->transform + i * row + 4 * b, model->transform + i * row + 4 * from, 4 * sizeof(double));
+    }
+}
+
+/* The vertex gives `share` of itself to bone b, its least bone leaving if there is no room. */
+static void hand_over(Model *model, int v, int b, double share) {
+    const size_t at = (size_t)v * (size_t)model->influences;
+    int least = 0;
+    for (int k = 0; k < model->influences; k++) {
+        if (model->bone[at + (size_t)k] < 0) {
+            least = k;
+            break;
+        }
+        least = model->weight[at + (size_t)k] < model->weight[at + (size_t)least] ? k : least;
+    }
+    model->bone[at + (size_t)least] = b;
+    model->weight[at + (size_t)least] = 0;
+    double sum = 0;
+    for (int k = 0; k < model->influences; k++) {
+        sum += model->weight[at + (size_t)k];
+    }
+    for (int k = 0; k < model->influences; k++) {
+        model->weight[at + (size_t)k] *= sum > 0 ? (1 - share) / sum : 0;
+    }
+    model->weight[at + (size_t)least] = sum > 0 ? share : 1;
+}
+
+static void seed_bone(Call *call, const Problem *problem, Model *model, Ball *ball, int seed) {
+    const int b = model->bones++;
+    const size_t rows = 3 * (size_t)problem->frames;
+    copy_strongest(problem, model, seed, b);
+    for (int i = 0; i < ball->count; i++) {
+        problem_read(problem, ball->vertex[i], ball->x + (size_t)i * rows);
+        replay(problem, model, ball->vertex[i], ball->y + (size_t)i * rows);
+        ball->share[i] = 1;
+    }
+    for (int round = 0; round <= SOFT_ROUNDS && !call_poll(call, -1); round++) {
+        for (int f = 0; f < problem->frames; f++) {
+            fit_frame(problem, model, ball, b, (size_t)f);
+        }
+        update_shares(problem, model, ball, b);
+    }
+    for (int i = 0; i < ball->count; i++) {
+        if (!(problem->held && problem->held[ball->vertex[i]])) {
+            hand_over(model, ball->vertex[i], b, fmax(ball->share[i], LEAST_SHARE));
+        }
+    }
+}
+
+/* A vertex's error and its neighbours', so that one bad vertex is no place for a bone. */
+static double local_error(const Problem *problem, const Model *model, int v) {
+    const Graph *graph = &problem->graph;
+    double sum = model->error[v];
+    for (int64_t e = graph->first[v]; e < graph->first[v + 1]; e++) {
+        sum += model->error[graph->neighbour[e]];
+    }
+    return sum / (double)(graph->first[v + 1] - graph->first[v] + 1);
+}
+
+static int worst_open(const double *score, const uint8_t *closed, int n) {
+    int worst = -1;
+    for (int v = 0; v < n; v++) {
+        if (!closed[v] && (worst < 0 || score[v] > score[worst])) {
+            worst = v;
+        }
+    }
+    return worst;
+}
+
+int reseed_insert(Call *call, const Problem *problem, Model *model, int count, uint64_t *random) {
+    ArenaPiece *mark = arena_mark(&call->arena);
+    const int n = problem->vertices, bones = model->bones + count;
+    const int most = LEAST_BALL + n / (8 * bones) < n ? LEAST_BALL + n / (8 * bones) : n;
+    const size_t rows = 3 * (size_t)problem->frames;
+    Walk walk;
+    uint8_t *closed = arena_take(&call->arena, (size_t)n, 1);
+    double *score = arena_take(&call->arena, (size_t)n, sizeof *score);
+    Ball ball = {0};
+    ball.x = arena_take(&call->arena, (size_t)most * rows, sizeof(double));
+    ball.y = arena_take(&call->arena, (size_t)most * rows, sizeof(double));
+    ball.share = arena_take(&call->arena, (size_t)most, sizeof(double));
+    int inserted = -1;
+    if (walk_make(&call->arena, &problem->graph, &walk)) {
+        for (int v = 0; v < n; v++) {
+            score[v] = local_error(problem, model, v);
+            if (random) { /* the largest of score / exponential draw: each with a chance as its score */
+                score[v] /= -log(1 - random_unit(random)) + 1e-9;
+            }
+        }
+        for (inserted = 0; inserted < count && !call->cancelled; inserted++) {
+            const int seed = worst_open(score, closed, n);
+            if (seed < 0 || local_error(problem, model, seed) <= NOISE * problem->frames) {
+                break;
+            }
+            const int reach = n / (2 * bones) > most ? n / (2 * bones) : most;
+            walk_begin(&walk);
+            walk_source(&walk, seed);
+            walk_run(&walk, &problem->graph, reach, INFINITY);
+            for (int i = 0; i < walk.reached_count; i++) {
+                closed[walk.reached[i]] = 1;
+            }
+            ball.vertex = walk.reached;
+            ball.count = walk.reached_count < most ? walk.reached_count : most;
+            seed_bone(call, problem, model, &ball, seed);
+        }
+    }
+    arena_return(&call->arena, mark);
+    return inserted;
+}
+
+int reseed_cheapest(const Model *model, const double *cost) {
+    int cheapest = -1;
+    for (int b = 0; b < model->bones; b++) {
+        if (!model->held_bone[b] && (cheapest < 0 || cost[b] < cost[cheapest])) {
+            cheapest = b;
+        }
+    }
+    return cheapest;
+}

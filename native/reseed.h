@@ -1,0 +1,13 @@
+/* reseed.h - bones inserted and removed; see reseed.c. */
+#ifndef OSSIFY_RESEED_H
+#define OSSIFY_RESEED_H
+
+#include "rooms.h"
+
+/* Adds up to `count` bones at the worst places, by model->error; fewer when the rest is rounding.
+ * With `random`, places are drawn: worse ones are likelier. Returns how many, or -1 when memory is out. */
+int reseed_insert(Call *call, const Problem *problem, Model *model, int count, uint64_t *random);
+/* The bone that is not held and costs least to lose, or -1. */
+int reseed_cheapest(const Model *model, const double *cost);
+
+#endif

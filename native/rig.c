@@ -1,0 +1,119 @@
+/* rig.c - between the caller's rig and the solver's model: coordinates, order, precision.
+ *
+ * With inside = (caller's - centre) / unit, a transform (R, t) of the inside is
+ *     (R, frame_centre + unit t - R centre)
+ * in the caller's coordinates. What is held is not written, so it stays equal to the bit. */
+#include <math.h>
+#include <string.h>
+
+#include "rooms.h"
+
+static const double WEIGHT_STEPS = 16777216; /* 2^24: sums of multiples of 2^-24 are exact in float */
+
+void rig_read(const Problem *problem, const Placement *placement, const ossify_rig *rig, Model *model) {
+    const size_t row = 4 * (size_t)model->capacity, in = 12 * (size_t)rig->bone_capacity;
+    const size_t k = (size_t)model->influences, wide = (size_t)rig->influences;
+    model->bones = (int)rig->bones;
+    for (size_t f = 0; f < (size_t)problem->frames; f++) {
+        for (size_t b = 0; b < (size_t)model->bones; b++) {
+            for (size_t i = 0; i < 3; i++) {
+                double *m = model->transform + (3 * f + i) * row + 4 * b;
+                const double *from = rig->transforms + f * in + 12 * b + 4 * i;
+                m[i] = 1;
+                if (rig->given & OSSIFY_GIVEN_TRANSFORMS) {
+                    memcpy(m, from, 3 * sizeof *m);
+                    m[3] = (from[3] - placement->frame_centre[3 * f + i] + from[0] * placement->centre[0] +
+                            from[1] * placement->centre[1] + from[2] * placement->centre[2]) /
+                           placement->unit;
+                }
+            }
+        }
+    }
+    for (int b = 0; b < model->bones && rig->held_bones; b++) {
+        model->held_bone[b] = rig->held_bones[b] != 0;
+    }
+    for (size_t v = 0; v < (size_t)problem->vertices; v++) {
+        const size_t from = (size_t)problem->caller[v];
+        for (size_t i = 0, used = 0; i < wide && used < k && (rig->given & OSSIFY_GIVEN_WEIGHTS); i++) {
+            if (rig->influence_bones[from * wide + i] >= 0 && rig->influence_weights[from * wide + i] > 0) {
+                model->bone[v * k + used] = rig->influence_bones[from * wide + i];
+                model->weight[v * k + used++] = (double)rig->influence_weights[from * wide + i];
+            }
+        }
+        for (size_t a = 0; a < 3; a++) {
+            model->rest[3 * v + a] =
+                ((double)rig->rest[3 * from + a] - placement->centre[a]) / placement->unit;
+        }
+    }
+}
+
+static void write_transforms(const Problem *problem, const Placement *placement, const Model *model,
+                             ossify_rig *rig) {
+    const size_t row = 4 * (size_t)model->capacity, out = 12 * (size_t)rig->bone_capacity;
+    for (size_t f = 0; f < (size_t)problem->frames; f++) {
+        for (size_t b = 0; b < (size_t)model->bones; b++) {
+            for (size_t i = 0; i < 3 && !model->held_bone[b]; i++) {
+                const double *m = model->transform + (3 * f + i) * row + 4 * b;
+                double *to = rig->transforms + f * out + 12 * b + 4 * i;
+                memcpy(to, m, 3 * sizeof *to);
+                to[3] = placement->frame_centre[3 * f + i] + placement->unit * m[3] -
+                        m[0] * placement->centre[0] - m[1] * placement->centre[1] -
+                        m[2] * placement->centre[2];
+            }
+        }
+    }
+}
+
+/* Strongest first. */
+static int sort_influences(const Model *model, size_t v, int *bone, double *weight) {
+    const size_t k = (size_t)model->influences;
+    int used = 0;
+    for (size_t i = 0; i < k && model->bone[v * k + i] >= 0; i++) {
+        const double w = model->weight[v * k + i];
+        int at = used;
+        if (w * WEIGHT_STEPS < 0.5) {
+            continue;
+        }
+        for (; at > 0 && weight[at - 1] < w; at--) {
+            weight[at] = weight[at - 1];
+            bone[at] = bone[at - 1];
+        }
+        weight[at] = w;
+        bone[at] = model->bone[v * k + i];
+        used++;
+    }
+    return used;
+}
+
+static void write_influences(const Model *model, size_t v, size_t to, ossify_rig *rig) {
+    int bone[OSSIFY_MAX_INFLUENCES];
+    double weight[OSSIFY_MAX_INFLUENCES], left = WEIGHT_STEPS;
+    const size_t wide = (size_t)rig->influences;
+    const int used = sort_influences(model, v, bone, weight);
+    for (int i = used - 1; i > 0; i--) {
+        weight[i] = rint(weight[i] * WEIGHT_STEPS);
+        left -= weight[i];
+    }
+    weight[0] = left;
+    for (size_t i = 0; i < wide; i++) {
+        rig->influence_bones[to * wide + i] = (int)i < used ? bone[i] : -1;
+        rig->influence_weights[to * wide + i] = (int)i < used ? (float)(weight[i] / WEIGHT_STEPS) : 0;
+    }
+}
+
+void rig_write(const Problem *problem, const Placement *placement, const Model *model,
+               const float *fixed_rest, ossify_rig *rig) {
+    write_transforms(problem, placement, model, rig);
+    for (size_t v = 0; v < (size_t)problem->vertices; v++) {
+        const size_t to = (size_t)problem->caller[v];
+        if (!(problem->held && problem->held[v])) {
+            write_influences(model, v, to, rig);
+        }
+        for (size_t a = 0; a < 3; a++) {
+            const double inside = model->rest[3 * v + a];
+            rig->rest[3 * to + a] = fixed_rest ? fixed_rest[3 * to + a]
+                                               : (float)(placement->centre[a] + placement->unit * inside);
+        }
+    }
+    rig->bones = model->bones;
+}

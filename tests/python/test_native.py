@@ -1,0 +1,448 @@
+"""addon/native.py: the mirror of ossify.h, errors, jobs."""
+
+import ctypes
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import made_up
+import native
+
+ROOT = Path(__file__).resolve().parents[2]
+WORDS = {
+    "RIGID FLEXIBLE": native.BONE_KINDS,
+    "DRAFT NORMAL BEST": native.QUALITIES,
+    "REST_FIXED REST_KEPT REST_FREE": native.REST_MODES,
+    "BUDGET_NONE BUDGET_RMS BUDGET_MAXIMUM": native.BUDGET_KINDS,
+    "STAGE_PREPARE STAGE_START STAGE_EXPLORE STAGE_REFINE STAGE_FINISH": native.STAGES,
+}
+
+
+@pytest.fixture(scope="module")
+def eel():
+    return made_up.eel(vertices=400, frames=12, bones=3)
+
+
+@pytest.fixture(scope="module")
+def large():
+    """Enough work for a job to be caught at it."""
+    return made_up.eel(vertices=20000, frames=40, bones=10)
+
+
+def few(**chosen):
+    return native.Settings(**{"bones": 3, "quality": "draft", "threads": 1, **chosen})
+
+
+def refusal(*arguments, **named):
+    with pytest.raises(native.OssifyError) as caught:
+        native.decompose(*arguments, **named)
+    assert caught.value.status == native.Status.BAD_ARGUMENT
+    return str(caught.value)
+
+
+# ---- the mirror
+
+
+@pytest.fixture(scope="module")
+def c_numbers(tmp_path_factory):
+    """What the C compiler says about ossify.h: sizes, offsets and constants."""
+    compiler = shutil.which(os.environ.get("CC", "cc").split()[0])
+    if not compiler:
+        pytest.skip("no C compiler")
+    prints = []
+    for struct, mirror in native.STRUCTS.items():
+        prints.append(f'printf("{struct} %zu\\n", sizeof({struct}));')
+        for name, *_ in mirror._fields_:
+            prints.append(f'printf("{struct}.{name} %zu\\n", offsetof({struct}, {name}));')
+    constants = ["MESSAGE_LENGTH", "MAX_INFLUENCES", "MAX_BONES", "STAGES"]
+    constants += ["GIVEN_TRANSFORMS", "GIVEN_WEIGHTS", *native.Status.__members__]
+    constants += " ".join(WORDS).split()
+    prints += [f'printf("{name} %d\\n", (int)OSSIFY_{name});' for name in constants]
+    folder = tmp_path_factory.mktemp("mirror")
+    source = "#include <stddef.h>\n#include <stdio.h>\n#include <ossify.h>\nint main(void) {\n"
+    (folder / "mirror.c").write_text(source + "\n".join(prints) + "\nreturn 0;\n}\n")
+    program = folder / "mirror"
+    include = f"-I{ROOT / 'native'}"
+    subprocess.run([compiler, "-std=c11", include, str(folder / "mirror.c"), "-o", str(program)], check=True)
+    said = subprocess.run([str(program)], check=True, capture_output=True, text=True).stdout
+    return {name: int(number) for name, number in map(str.split, said.splitlines())}
+
+
+@pytest.mark.parametrize("struct", native.STRUCTS)
+def test_struct_has_the_fields_of_the_header(c_numbers, struct):
+    mirror = native.STRUCTS[struct]
+    assert ctypes.sizeof(mirror) == c_numbers[struct]
+    end = 0
+    for name, kind in mirror._fields_:
+        assert getattr(mirror, name).offset == c_numbers[f"{struct}.{name}"] == end, name
+        assert ctypes.sizeof(kind) % 8 == 0, name
+        end += ctypes.sizeof(kind)
+    assert end == c_numbers[struct], "a field of the header is missing"
+
+
+def test_constants_are_those_of_the_header(c_numbers):
+    assert native.MESSAGE_LENGTH == c_numbers["MESSAGE_LENGTH"]
+    assert native.MAX_INFLUENCES == c_numbers["MAX_INFLUENCES"]
+    assert native.MAX_BONES == c_numbers["MAX_BONES"]
+    assert len(native.STAGES) == c_numbers["STAGES"]
+    assert native._GIVEN_TRANSFORMS == c_numbers["GIVEN_TRANSFORMS"]
+    assert native._GIVEN_WEIGHTS == c_numbers["GIVEN_WEIGHTS"]
+    for name, value in native.Status.__members__.items():
+        assert value == c_numbers[name]
+
+
+@pytest.mark.parametrize("names", WORDS)
+def test_words_stand_in_the_order_of_the_header(c_numbers, names):
+    for index, (name, word) in enumerate(zip(names.split(), WORDS[names], strict=True)):
+        assert c_numbers[name] == index
+        assert name.lower().endswith(word)
+
+
+# ---- the library
+
+
+def run_elsewhere(tmp_path, code, library=None, manifest=None):
+    """Runs code with a copy of native.py that stands alone."""
+    shutil.copy(native.__file__, tmp_path / "native.py")
+    if manifest:
+        (tmp_path / "blender_manifest.toml").write_text(manifest)
+    environment = {k: v for k, v in os.environ.items() if k != "OSSIFY_LIBRARY"}
+    if library:
+        environment["OSSIFY_LIBRARY"] = str(library)
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+
+
+SAY_ERROR = """
+import native
+try:
+    native.Settings()
+except native.LibraryError as error:
+    print(error)
+"""
+
+
+def test_a_missing_library_is_explained(tmp_path):
+    said = run_elsewhere(tmp_path, SAY_ERROR).stdout
+    assert native.library_name() in said
+    assert str(tmp_path) in said
+    assert "make lib" in said
+
+
+def test_a_named_library_that_is_not_there_is_explained(tmp_path):
+    assert "/nowhere/lib.so" in run_elsewhere(tmp_path, SAY_ERROR, library="/nowhere/lib.so").stdout
+
+
+def test_a_file_that_is_no_library_is_explained(tmp_path):
+    (tmp_path / "broken.so").write_text("not a library")
+    said = run_elsewhere(tmp_path, SAY_ERROR, library=tmp_path / "broken.so").stdout
+    assert "broken.so does not load on" in said
+
+
+def test_a_library_of_another_version_is_refused(tmp_path):
+    manifest = 'id = "ossify"\nversion = "999.0.0"\n'
+    said = run_elsewhere(tmp_path, SAY_ERROR, library=native.library_path(), manifest=manifest).stdout
+    assert "999.0.0" in said
+    assert native.version() in said
+
+
+def test_a_library_beside_the_file_is_found(tmp_path):
+    folder = native.library_path().parent
+    for file in folder.iterdir():
+        if file.is_file():
+            shutil.copy(file, tmp_path)
+    ran = run_elsewhere(tmp_path, "import native; print(native.library_path(), native.version())")
+    assert ran.stdout.split() == [str(tmp_path / native.library_name()), native.version()], ran.stderr
+
+
+def test_the_version_is_the_manifest_s():
+    assert f'version = "{native.version()}"' in (ROOT / "blender_manifest.toml").read_text()
+
+
+# ---- settings
+
+
+def test_settings_default_to_the_header_s():
+    settings = native.Settings(bones=5)
+    assert settings.bones == 5
+    assert settings.influences == 4
+    assert settings.bone_kind == "rigid"
+    assert settings.quality == "normal"
+    assert settings.rest_mode == "kept"
+    assert settings.locality is True
+    assert settings.budget_kind == "none"
+    assert settings.smoothness == 1
+    assert settings.until == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("bones", "many"),
+        ("bones", 2.5),
+        ("seed", 2**64),
+        ("quality", "perfect"),
+        ("budget", "low"),
+        ("rest_mode", 1),
+    ],
+)
+def test_a_setting_of_the_wrong_type_is_named(eel, name, value):
+    assert f"settings.{name} is {value!r}".rstrip("'") in refusal(
+        eel.rest, eel.frames, settings=few(**{name: value})
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("bones", 0), ("bones", -3), ("influences", 99), ("until", float("nan"))]
+)
+def test_a_setting_out_of_range_is_refused_by_the_library(eel, name, value):
+    assert name in refusal(eel.rest, eel.frames, settings=few(**{name: value}))
+
+
+# ---- arrays
+
+
+def test_a_decomposition_gives_back_a_rig(eel):
+    rig, info = native.decompose(eel.rest, eel.frames, eel.triangles, few())
+    assert info.status >= 0
+    assert rig.transforms.shape == (12, info.bones, 3, 4)
+    assert rig.influence_bones.shape == rig.influence_weights.shape == (len(eel.rest), 4)
+    assert rig.rest.shape == eel.rest.shape
+    np.testing.assert_allclose(rig.influence_weights.sum(axis=1), 1, atol=1e-5)
+    np.testing.assert_allclose(rig.dense_weights().sum(axis=1), 1, atol=1e-5)
+    assert set(info.stage_seconds) == set(native.STAGES)
+    assert info.seconds >= 0.9 * sum(info.stage_seconds.values())
+
+
+def test_the_error_is_that_of_the_replayed_frames(eel):
+    rig, info = native.decompose(eel.rest, eel.frames, eel.triangles, few())
+    evaluation = native.evaluate(eel.rest, eel.frames, rig)
+    distance = np.linalg.norm(evaluation.frames.astype(float) - eel.frames, axis=2)
+    size = np.linalg.norm(np.ptp(eel.rest.astype(float), axis=0))
+    assert evaluation.diagonal == pytest.approx(size, rel=1e-6)
+    assert evaluation.rms == pytest.approx(np.sqrt(np.mean(distance**2)), rel=1e-3, abs=1e-6 * size)
+    assert evaluation.maximum == pytest.approx(distance.max(), rel=1e-3, abs=1e-6 * size)
+    assert evaluation.erms == pytest.approx(info.erms, rel=1e-3, abs=1e-3)
+    assert evaluation.vertex_error.shape == (len(eel.rest),)
+    assert evaluation.frame_error.shape == (len(eel.frames),)
+    assert native.evaluate(eel.rest, eel.frames, rig, replay=False).frames is None
+
+
+def test_other_number_types_and_layouts_give_the_same_answer(eel):
+    plain = native.decompose(eel.rest, eel.frames, eel.triangles, few())[0]
+    strided = np.asfortranarray(eel.frames.astype(np.float64))
+    other = native.decompose(eel.rest.tolist(), strided, eel.triangles.astype(np.uint64), few())[0]
+    np.testing.assert_array_equal(plain.transforms, other.transforms)
+    np.testing.assert_array_equal(plain.influence_weights, other.influence_weights)
+
+
+def test_input_arrays_are_not_changed(eel):
+    rest, frames, triangles = eel.rest.copy(), eel.frames.copy(), eel.triangles.copy()
+    native.decompose(rest, frames, triangles, few(rest_mode="free"))
+    np.testing.assert_array_equal(rest, eel.rest)
+    np.testing.assert_array_equal(frames, eel.frames)
+    np.testing.assert_array_equal(triangles, eel.triangles)
+
+
+def test_frames_in_float32_are_not_copied(eel):
+    assert native._Call(eel.rest, eel.frames, eel.triangles, few()).frames is eel.frames
+
+
+def test_a_value_that_is_not_finite_is_named(eel):
+    frames = eel.frames.copy()
+    frames[7, 31, 1] = np.nan
+    assert "frames[7][31][1]" in refusal(eel.rest, frames, eel.triangles, few())
+
+
+def test_a_value_too_large_for_float32_is_named(eel):
+    frames = eel.frames.astype(np.float64)
+    frames[2, 3, 0] = 1e300
+    assert "frames[2][3][0]" in refusal(eel.rest, frames, eel.triangles, few())
+
+
+@pytest.mark.parametrize("index", [-1, 10**6, 2**40])
+def test_a_triangle_without_such_a_vertex_is_named(eel, index):
+    triangles = eel.triangles.astype(np.int64)
+    triangles[5, 2] = index
+    said = refusal(eel.rest, eel.frames, triangles, few())
+    assert "triangles[5][2]" in said
+    assert str(index) in said
+
+
+@pytest.mark.parametrize(
+    ("rest", "frames", "triangles", "named"),
+    [
+        (np.zeros((4, 3)), np.zeros((2, 4)), None, "frames has shape (2, 4)"),
+        (np.zeros((4, 3)), np.zeros((2, 4, 2)), None, "frames has shape (2, 4, 2)"),
+        (np.zeros((5, 3)), np.zeros((2, 4, 3)), None, "rest has shape (5, 3)"),
+        (np.zeros((4, 3)), np.zeros((2, 4, 3)), np.zeros((3, 4), int), "triangles has shape (3, 4)"),
+        (np.zeros((4, 3)), np.zeros((2, 4, 3)), np.zeros((3, 3)), "triangles holds float64"),
+        (np.zeros((4, 3)), np.zeros((2, 4, 3), complex), None, "frames holds complex128"),
+        (np.zeros((4, 3)), [["a"]], None, "frames holds"),
+        (np.zeros((4, 3)), [[1], [2, 3]], None, "frames"),
+        (np.zeros((0, 3)), np.zeros((2, 0, 3)), None, "vertex"),
+        (np.zeros((4, 3)), np.zeros((0, 4, 3)), None, "frame"),
+    ],
+)
+def test_arrays_of_the_wrong_kind_are_named(rest, frames, triangles, named):
+    assert named in refusal(rest, frames, triangles, few())
+
+
+# ---- a rig to start from
+
+
+def test_a_given_rig_is_where_the_descent_starts(eel):
+    truth = native.Rig(eel.transforms, eel.bones, eel.weights, eel.rest)
+    _, info = native.decompose(eel.rest, eel.frames, eel.triangles, few(rest_mode="fixed"), rig=truth)
+    assert info.bones == 3
+    assert info.erms < 0.01
+
+
+def test_held_bones_and_vertices_stay(eel):
+    given = native.Rig(eel.transforms.copy(), eel.bones, eel.weights, eel.rest)
+    given.transforms[:, 1:, :, 3] += 0.01
+    given.held_bones = np.array([1, 0, 0])
+    given.held_vertices = np.arange(len(eel.rest)) < 50
+    rig, _ = native.decompose(eel.rest, eel.frames, eel.triangles, few(), rig=given)
+    np.testing.assert_array_equal(rig.transforms[:, 0], given.transforms[:, 0])
+    held = rig.dense_weights()[:50]
+    truth = native.Rig(eel.transforms, eel.bones[:50], eel.weights[:50]).dense_weights()
+    np.testing.assert_allclose(held, truth, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"transforms": np.zeros((12, 3, 4, 4))}, "rig.transforms has shape"),
+        ({"influence_weights": None}, "come together"),
+        ({"influence_bones": np.full((3, 2), 0)}, "rig.influence_bones has shape"),
+        ({"rest": np.zeros((3, 3))}, "rig.rest has shape"),
+        ({"held_bones": np.zeros(7)}, "rig.held_bones"),
+    ],
+)
+def test_a_given_rig_of_the_wrong_shape_is_named(eel, changes, named):
+    parts = {"transforms": eel.transforms, "influence_bones": eel.bones, "influence_weights": eel.weights}
+    assert named in refusal(
+        eel.rest, eel.frames, eel.triangles, few(), rig=native.Rig(**{**parts, **changes})
+    )
+
+
+def test_half_a_rig_cannot_be_evaluated(eel):
+    with pytest.raises(native.OssifyError, match="whole rig"):
+        native.evaluate(eel.rest, eel.frames, native.Rig(transforms=eel.transforms))
+
+
+# ---- watching and jobs
+
+
+def test_the_watcher_sees_the_fraction_rise(eel):
+    seen = []
+    native.decompose(eel.rest, eel.frames, eel.triangles, few(), watch=seen.append)
+    assert seen
+    fractions = [progress.fraction for progress in seen]
+    assert fractions == sorted(fractions)
+    assert all(progress.stage in native.STAGES for progress in seen)
+
+
+def test_the_watcher_cancels(eel):
+    with pytest.raises(native.OssifyError) as caught:
+        native.decompose(eel.rest, eel.frames, eel.triangles, few(), watch=lambda _: True)
+    assert caught.value.status == native.Status.CANCELLED
+
+
+def test_an_exception_of_the_watcher_comes_through(eel):
+    def watch(_):
+        raise ZeroDivisionError("of the watcher")
+
+    with pytest.raises(ZeroDivisionError, match="of the watcher"):
+        native.decompose(eel.rest, eel.frames, eel.triangles, few(), watch=watch)
+
+
+def test_a_job_gives_what_the_call_gives(eel):
+    rig, info = native.decompose(eel.rest, eel.frames, eel.triangles, few())
+    job = native.Job.start(eel.rest, eel.frames, eel.triangles, few())
+    while not job.poll().finished:
+        time.sleep(0.001)
+    other, other_info = job.finish()
+    np.testing.assert_array_equal(rig.transforms, other.transforms)
+    np.testing.assert_array_equal(rig.influence_weights, other.influence_weights)
+    assert info.erms == other_info.erms
+
+
+def test_a_finished_job_answers_again(eel):
+    job = native.Job.start(eel.rest, eel.frames, eel.triangles, few())
+    first = job.finish()
+    assert job.finish() is first
+    assert job.poll().finished
+    job.cancel()
+    assert job.finish() is first
+
+
+def test_a_refused_job_does_not_start(eel):
+    with pytest.raises(native.OssifyError, match="bones"):
+        native.Job.start(eel.rest, eel.frames, eel.triangles, few(bones=0))
+
+
+def test_a_cancelled_job_ends_soon(large):
+    job = native.Job.start(large.rest, large.frames, large.triangles, few(bones=10, quality="best"))
+    time.sleep(0.05)
+    began = time.perf_counter()
+    job.cancel()
+    job.cancel()
+    with pytest.raises(native.OssifyError) as caught:
+        job.finish()
+    assert time.perf_counter() - began < 1
+    assert caught.value.status == native.Status.CANCELLED
+    with pytest.raises(native.OssifyError) as again:
+        job.finish()
+    assert again.value is caught.value
+    assert job.poll().finished
+
+
+def test_an_abandoned_job_is_cleaned_up(large):
+    for _ in range(3):
+        job = native.Job.start(large.rest, large.frames, large.triangles, few(bones=10, quality="best"))
+        job.poll()
+        began = time.perf_counter()
+        del job
+        assert time.perf_counter() - began < 1
+
+
+def test_a_job_left_by_an_exception_is_cancelled(large):
+    def leave():
+        with native.Job.start(
+            large.rest, large.frames, large.triangles, few(bones=10, quality="best")
+        ) as job:
+            jobs.append(job)
+            raise ZeroDivisionError
+
+    jobs = []
+    with pytest.raises(ZeroDivisionError):
+        leave()
+    assert jobs[0].poll().finished
+
+
+def test_a_process_may_end_while_a_job_runs(tmp_path):
+    code = f"""
+import sys
+sys.path[:0] = [{str(ROOT / "addon")!r}, {str(ROOT / "bench")!r}]
+import made_up, native
+e = made_up.eel(20000, 40, 10)
+job = native.Job.start(e.rest, e.frames, e.triangles, native.Settings(bones=10, quality="best"))
+"""
+    ran = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
+def test_two_jobs_run_at_the_same_time(eel):
+    jobs = [native.Job.start(eel.rest, eel.frames, eel.triangles, few(seed=1)) for _ in range(2)]
+    first, second = (job.finish()[0] for job in jobs)
+    np.testing.assert_array_equal(first.transforms, second.transforms)

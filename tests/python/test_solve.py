@@ -1,0 +1,168 @@
+"""bench/solve.py: one sequence file in, one JSON object out, and never a traceback."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import made_up
+import native
+
+SOLVE = Path(__file__).resolve().parents[2] / "bench" / "solve.py"
+
+
+@pytest.fixture(scope="module")
+def eel():
+    return made_up.eel(vertices=400, frames=12, bones=3)
+
+
+@pytest.fixture(scope="module")
+def sequence(eel, tmp_path_factory):
+    path = tmp_path_factory.mktemp("sequence") / "eel.npz"
+    np.savez(path, rest=eel.rest, frames=eel.frames, triangles=eel.triangles)
+    return path
+
+
+def solve(*arguments):
+    command = [sys.executable, str(SOLVE), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+
+def answer(*arguments):
+    ran = solve(*arguments, "--quality", "draft", "--threads", 1)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    return json.loads(ran.stdout.splitlines()[-1])
+
+
+def refused(*arguments):
+    ran = solve(*arguments)
+    assert ran.returncode == 1
+    assert ran.stdout == ""
+    assert "Traceback" not in ran.stderr
+    assert len(ran.stderr.strip().splitlines()) == 1
+    return ran.stderr
+
+
+def test_the_last_line_is_the_answer(sequence):
+    said = answer(sequence, "--bones", 3)
+    assert said["bones"] == 3
+    assert said["status"] >= 0
+    assert said["erms"] >= 0
+    assert said["seconds"] > 0
+    assert said["iterations"] >= 0
+    assert isinstance(said["message"], str)
+    assert set(said["stage_seconds"]) == set(native.STAGES)
+
+
+def test_the_rig_replays_the_sequence(sequence, eel, tmp_path):
+    out = tmp_path / "rig.npz"
+    said = answer(sequence, "--bones", 3, "--out", out)
+    with np.load(out) as rig:
+        assert set(rig.files) == {"transforms", "influence_bones", "influence_weights", "rest"}
+        assert rig["transforms"].shape == (12, 3, 3, 4)
+        weights, owners = rig["influence_weights"].astype(float), rig["influence_bones"]
+        points = np.concatenate([rig["rest"], np.ones((len(eel.rest), 1))], axis=1)
+        posed = np.einsum("fvkij,vj->fvki", rig["transforms"][:, np.maximum(owners, 0)], points)
+        replayed = np.einsum("vk,fvki->fvi", np.where(owners >= 0, weights, 0), posed)
+    diagonal = np.linalg.norm(np.ptp(eel.rest.astype(float), axis=0))
+    rms = np.sqrt(np.mean(np.sum((replayed - eel.frames) ** 2, axis=2)))
+    assert 100 * rms / diagonal == pytest.approx(said["rms_percent"], rel=1e-3, abs=1e-5)
+
+
+def test_options_reach_the_solver(sequence, tmp_path):
+    out = tmp_path / "rig"  # the name is taken as it is
+    options = "--influences 2 --flexible --seed 3 --rest fixed --locality off --iterations 3".split()
+    assert answer(sequence, "--bones", 3, *options, "--out", out)["status"] >= 0
+    with np.load(out) as rig:
+        assert rig["influence_bones"].shape[1] == 2
+
+
+def test_until_stops_at_the_error(sequence):
+    said = answer(sequence, "--bones", 3, "--until", 50)
+    assert said["status"] == native.Status.REACHED
+    assert said["erms"] <= 50
+
+
+def test_a_budget_finds_the_number_of_bones(sequence):
+    said = answer(sequence, "--budget", 1)
+    assert said["rms_percent"] <= 1
+    assert answer(sequence, "--budget", 1, "--budget-kind", "max")["maximum_percent"] <= 1
+
+
+def test_a_sequence_without_rest_or_triangles_is_solved(eel, tmp_path):
+    path = tmp_path / "bare.npz"
+    np.savez(path, frames=eel.frames)
+    assert answer(path, "--bones", 3)["bones"] == 3
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("--bones", "many"),
+        ("--bones", 0),
+        ("--bones", 10**7),
+        ("--bones", 3, "--quality", "perfect"),
+        ("--nonsense",),
+    ],
+)
+def test_wrong_options_get_a_sentence(sequence, arguments):
+    assert refused(sequence, *arguments)
+
+
+def test_a_missing_file_gets_a_sentence(tmp_path):
+    assert "is not there" in refused(tmp_path / "none.npz", "--bones", 3)
+
+
+def test_a_folder_gets_a_sentence(tmp_path):
+    assert "cannot be read" in refused(tmp_path, "--bones", 3)
+
+
+@pytest.mark.parametrize("content", [b"", b"text", b"PK\x03\x04broken", b"\x93NUMPY\x01\x00"])
+def test_a_file_that_is_not_npz_gets_a_sentence(tmp_path, content):
+    path = tmp_path / "wrong.npz"
+    path.write_bytes(content)
+    assert "wrong.npz" in refused(path, "--bones", 3)
+
+
+def test_a_cut_file_gets_a_sentence(sequence, tmp_path):
+    path = tmp_path / "cut.npz"
+    path.write_bytes(sequence.read_bytes()[:-2000])
+    assert "cut.npz" in refused(path, "--bones", 3)
+
+
+def test_a_damaged_file_gets_a_sentence(sequence, tmp_path):
+    content = bytearray(sequence.read_bytes())
+    content[len(content) // 2] ^= 255
+    path = tmp_path / "damaged.npz"
+    path.write_bytes(content)
+    assert "damaged.npz" in refused(path, "--bones", 3)
+
+
+@pytest.mark.parametrize(
+    ("arrays", "named"),
+    [
+        ({"rest": np.zeros((4, 3))}, "frames"),
+        ({"frames": np.zeros((2, 4))}, "frames"),
+        ({"frames": np.array(["a", "b"])}, "frames"),
+        ({"frames": np.array([{}], dtype=object)}, ""),
+        ({"rest": np.zeros((5, 3)), "frames": np.zeros((2, 4, 3))}, "rest"),
+        ({"rest": np.zeros((4, 3)), "frames": np.full((2, 4, 3), np.nan)}, "frames[0][0][0]"),
+        (
+            {"rest": np.zeros((4, 3)), "frames": np.zeros((2, 4, 3)), "triangles": np.array([[0, 1, 9]])},
+            "triangles[0][2]",
+        ),
+    ],
+)
+def test_wrong_arrays_get_a_sentence(tmp_path, arrays, named):
+    path = tmp_path / "wrong.npz"
+    np.savez(path, **arrays)
+    assert named in refused(path, "--bones", 2)
+
+
+def test_a_rig_that_cannot_be_written_gets_a_sentence(sequence, tmp_path):
+    assert "cannot be written" in refused(sequence, "--bones", 3, "--out", tmp_path / "none" / "rig.npz")
+    assert "cannot be written" in refused(sequence, "--bones", 3, "--out", tmp_path)

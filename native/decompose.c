@@ -16,12 +16,12 @@
 
 /* vertices frames surplus warm between settle cycles after tolerance refine tolerance */
 static const Effort EFFORTS[3] = {
-    [OSSIFY_DRAFT] = {1000, 16, 1.00, 8, 0, 0, 0, 0, 1e-3, 4, 1e-3},
-    [OSSIFY_NORMAL] = {1500, 24, 1.33, 6, 2, 10, 0, 0, 3e-4, 10, 3e-4},
+    [OSSIFY_DRAFT] = {1000, 16, 1.00, 8, 0, 3, 0, 6, 1e-3, 4, 1e-3},
+    [OSSIFY_NORMAL] = {1500, 24, 1.15, 6, 2, 10, 3, 8, 3e-4, 10, 3e-4},
     [OSSIFY_BEST] = {4000, 64, 1.33, 12, 3, 30, 12, 12, 1e-4, 80, 2e-5},
 };
 
-enum { STRIP_PASSES = 24, GIVEN_SWEEPS = 30, FIRST_COUNT = 4, VERTICES_A_BONE = 4 };
+enum { GIVEN_SWEEPS = 30, FIRST_COUNT = 4, VERTICES_A_BONE = 4 };
 
 static const double SAMPLE_MARGIN = 0.85; /* a sample's E_RMS flatters: `until` asks this much more of it */
 
@@ -43,30 +43,6 @@ static void set_share(Call *call, double from, double to) {
     call->to = to;
 }
 
-/* Weights for the last transforms; with locality, until nothing lies outside its bone's region. */
-static int finish(Descent *descent) {
-    Call *call = descent->call;
-    descent->plan.search = 0;
-    descent->plan.solve_rest = 0;
-    descent->plan.bytes = 0;
-    if (descent->local) {
-        if (!locality_update(call, descent->problem, descent->model, 0, 1, &descent->locality)) {
-            return 0;
-        }
-        descent->plan.bytes = descent->locality.bytes;
-        descent->plan.candidates = descent->locality.candidates;
-    }
-    for (int pass = 0, stripped = 1; pass < STRIP_PASSES && stripped > 0; pass++) {
-        pass_run(call, descent->problem, descent->model, &descent->moments, &descent->plan);
-        if (call->arena.failed || atomic_load(&call->cancelled)) {
-            return 0;
-        }
-        stripped =
-            descent->local ? locality_strip(call, descent->problem, descent->model, &descent->locality) : 0;
-    }
-    return !call->arena.failed;
-}
-
 /* All vertices, all frames; returns a status. */
 static int64_t refine(Task *task, const Effort *effort, Model *model) {
     Call *call = task->call;
@@ -78,17 +54,13 @@ static int64_t refine(Task *task, const Effort *effort, Model *model) {
     if (!descent_make(call, &task->whole, model, &descent)) {
         return ended(call);
     }
-    descent.reach = 0;
+    descent.smoothness = settings->smoothness;
     descent_restart(&descent);
-    const int how = descent_run(&descent, most, effort->refine_tolerance, enough);
+    const int how = explore_settle(&descent, most, effort->refine_tolerance, enough, effort);
     if (how < 0) {
         return ended(call);
     }
     call->info->iterations = descent.iterations;
-    call_stage(call, OSSIFY_STAGE_FINISH);
-    if (!finish(&descent)) {
-        return ended(call);
-    }
     const int reached = enough > 0 && model_squared_error(&task->whole, model) <= enough;
     return reached ? OSSIFY_REACHED : how == 1 ? OSSIFY_CONVERGED : OSSIFY_OUT_OF_ITERATIONS;
 }
@@ -158,7 +130,8 @@ static double measured_percent(Task *task, const Model *model) {
     double percent = -1;
     if (!arena->failed && measure) {
         rig_write(&task->whole, &task->placement, model, fixed_rest(task), &rig);
-        evaluate(task->call, measure, task->poses, &rig, &evaluation);
+    }
+    if (!arena->failed && measure && evaluate(task->call, measure, task->poses, &rig, &evaluation) >= 0) {
         const double error = settings->budget_kind == OSSIFY_BUDGET_RMS ? evaluation.rms : evaluation.maximum;
         percent = 100 * error / (evaluation.diagonal > 0 ? evaluation.diagonal : 1);
     }
@@ -249,7 +222,7 @@ static int64_t solve_given(Task *task, Model *model) {
         !model_make(call, &task->whole, (int)rig->bones, (int)call->settings->influences, &before)) {
         return ended(call);
     }
-    rig_read(&task->whole, &task->placement, rig, model);
+    rig_read(&task->whole, &task->placement, rig, call->settings->bone_kind == OSSIFY_RIGID, model);
     if (!(rig->given & OSSIFY_GIVEN_TRANSFORMS) && !fit_given_weights(task, model)) {
         return ended(call);
     }

@@ -10,9 +10,9 @@
 #include "math/rotation3.h"
 #include "rooms.h"
 
-enum { SWEEPS = 3, SHRINK = 30, HOPS = 2 };
+enum { SWEEPS = 3, HOPS = 2, REFRESH = 9, STRIP_PASSES = 24 };
 
-static const double WIDEST = 0.7;      /* of the radius: a bone's first reach along the surface */
+static const double SLACK = 1e-3;      /* rise that new regions and smoothing may cause without a restart */
 static const double RELATIVE_PULL = 3; /* smoothness 1: pull of the neighbours over the mean error */
 
 int descent_make(Call *call, const Problem *problem, Model *model, Descent *descent) {
@@ -23,7 +23,6 @@ int descent_make(Call *call, const Problem *problem, Model *model, Descent *desc
     descent->model = model;
     descent->flexible = settings->bone_kind == OSSIFY_FLEXIBLE;
     descent->local = settings->locality != 0;
-    descent->reach = WIDEST * problem->radius;
     descent->momentum = 1;
     descent->plan.solve_weights = 1;
     descent->plan.solve_rest = settings->rest_mode != OSSIFY_REST_FIXED;
@@ -36,8 +35,14 @@ int descent_make(Call *call, const Problem *problem, Model *model, Descent *desc
            (!descent->local || locality_make(call, problem, model->capacity, &descent->locality));
 }
 
+void descent_reach(Descent *descent, double radii, int iterations) {
+    descent->reach = radii * descent->problem->radius;
+    descent->shrink = descent->reach / iterations;
+}
+
 void descent_restart(Descent *descent) {
     descent->momentum = 1;
+    descent->keep = 0;
     descent->fresh = 1;
     descent->objective = INFINITY;
 }
@@ -52,6 +57,9 @@ static void make_orthonormal(const Descent *descent) {
     const size_t row = 4 * (size_t)model->capacity;
     for (int f = 0; f < descent->problem->frames; f++) {
         for (int b = 0; b < model->bones; b++) {
+            if (model->held_bone[b]) { /* it did not move, and may be no rotation */
+                continue;
+            }
             double *m = model->transform + 3 * (size_t)f * row + 4 * (size_t)b;
             const double *guess = descent->last + 3 * (size_t)f * row + 4 * (size_t)b;
             double h[9], r[9];
@@ -85,23 +93,22 @@ static void extrapolate(Descent *descent) {
     }
 }
 
+/* Which bones each vertex may use. Every change of that disturbs the momentum, so once bones no
+ * longer wander it is looked at only now and then. */
 static int set_candidates(Descent *descent) {
-    const double weight =
-        model_squared_error(descent->problem, descent->model) / descent->problem->total_mass;
-    descent->plan.bytes = 0;
-    descent->plan.smoothing = 0;
-    if (!descent->local || descent->free_passes > 0) {
-        descent->free_passes -= descent->free_passes > 0;
+    const double mean = model_squared_error(descent->problem, descent->model) / descent->problem->total_mass;
+    if (!descent->local || descent->frozen || (descent->reach <= 0 && descent->keep-- > 0)) {
         return 1;
     }
     if (!locality_update(descent->call, descent->problem, descent->model, descent->reach, HOPS,
                          &descent->locality)) {
         return 0;
     }
-    descent->reach = fmax(0, descent->reach - WIDEST * descent->problem->radius / SHRINK);
+    descent->keep = REFRESH;
+    descent->reach = fmax(0, descent->reach - descent->shrink);
     descent->plan.candidates = descent->locality.candidates;
     descent->plan.bytes = descent->locality.bytes;
-    descent->plan.smoothing = RELATIVE_PULL * descent->call->settings->smoothness * weight;
+    descent->plan.smoothing = descent->smoothness * RELATIVE_PULL * mean;
     return 1;
 }
 
@@ -124,7 +131,8 @@ double descent_step(Descent *descent) {
     model_copy_vertices(descent->problem, model, &descent->backup);
     descent->plan.search = descent->iterations == 0 && descent->search_first;
     double objective = vertex_step(descent);
-    if (objective > before && descent->momentum > 2 && !must_end(descent)) {
+    if (objective > before * (descent->local ? 1 + SLACK : 1) && descent->momentum > 2 &&
+        !must_end(descent)) {
         model_copy_vertices(descent->problem, &descent->backup, model);
         memcpy(model->transform, descent->last, transform_count(descent) * sizeof(double));
         descent->momentum = 1;
@@ -137,7 +145,7 @@ double descent_step(Descent *descent) {
         return -1;
     }
     descent->objective = objective;
-    return isfinite(before) && before > 0 ? fmax(0, (before - objective) / before) : 1;
+    return isfinite(before) && before > 0 ? fabs(before - objective) / before : 1;
 }
 
 int descent_run(Descent *descent, int most, double tolerance, double enough) {
@@ -160,4 +168,50 @@ int descent_run(Descent *descent, int most, double tolerance, double enough) {
         }
     }
     return 0;
+}
+
+/* From now on the bones a vertex may use are those of its regions as they are, less what strays. */
+static int freeze_regions(Descent *descent) {
+    if (!locality_update(descent->call, descent->problem, descent->model, 0, 1, &descent->locality) ||
+        locality_strip(descent->call, descent->problem, descent->model, &descent->locality) < 0) {
+        return 0;
+    }
+    descent->plan.candidates = descent->locality.candidates;
+    descent->plan.bytes = descent->locality.bytes;
+    descent_restart(descent);
+    descent->frozen = 1;
+    return !must_end(descent);
+}
+
+/* Weights for the last transforms; with locality, until nothing lies outside its bone's region. */
+static int last_weights(Descent *descent) {
+    const int solve_rest = descent->plan.solve_rest;
+    descent->plan.search = descent->plan.solve_rest = 0;
+    for (int pass = 0, stripped = 1; pass < STRIP_PASSES && stripped > 0; pass++) {
+        descent->objective = vertex_step(descent);
+        if (must_end(descent)) {
+            return 0;
+        }
+        stripped = 0;
+        if (descent->local) {
+            stripped = locality_strip(descent->call, descent->problem, descent->model, &descent->locality);
+        }
+    }
+    descent->plan.solve_rest = solve_rest;
+    return !must_end(descent);
+}
+
+int descent_settle(Descent *descent, int most, double tolerance, double enough) {
+    int how = descent_run(descent, descent->local ? most - most / 3 : most, tolerance, enough);
+    const double free = descent->objective;
+    if (how >= 0 && descent->local) {
+        how = freeze_regions(descent) ? descent_run(descent, most / 3, tolerance, enough) : -1;
+    }
+    if (how >= 0 &&
+        (how != 2 || descent->local)) { /* what is enough needs no last touch, but no strays either */
+        how = last_weights(descent) ? how : -1;
+    }
+    descent->frozen = 0;
+    descent->cut = descent->local && free > 0 ? descent->objective / free : 1;
+    return how;
 }

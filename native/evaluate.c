@@ -110,7 +110,7 @@ static void measure_block(Call *call, Measure *measure) {
     }
 }
 
-/* 0 when cancelled. */
+/* 0 when cancelled. Measuring ends the call only once its rig is settled. */
 static int measure_frames(Call *call, Measure *measure) {
     const int64_t frames = measure->poses->frame_count;
     const double from = call->progress.fraction;
@@ -122,7 +122,8 @@ static int measure_frames(Call *call, Measure *measure) {
         measure->first_frame = f;
         measure->end_frame = frames - f < measure->block_frames ? frames : f + measure->block_frames;
         measure_block(call, measure);
-        if (call_poll(call, from + (1 - from) * (double)measure->end_frame / (double)frames))
+        const double done = (double)measure->end_frame / (double)frames;
+        if (call_poll(call, call->settled ? from + (1 - from) * done : -1))
             return 0;
     }
     return 1;

@@ -4,7 +4,10 @@
  * than asked for are placed (cluster.c) and settled, then the one whose loss costs least goes, again
  * and again, a few iterations between (over-segment, then prune). Then cycles: a few bones are
  * inserted at the worst places, drawn with some chance so that no two cycles try the same, the
- * cheapest leave again, and the change is taken back unless the error fell. */
+ * cheapest leave again, and the change is taken back unless the error fell.
+ *
+ * With locality, a bone's region can fall apart when it is held to one connected part; if that costs
+ * much, the same move repairs it: a bone for the lost part, the cheapest leaves. */
 #include "explore.h"
 
 #include <math.h>
@@ -13,9 +16,13 @@
 #include "reseed.h"
 
 static const double WORTH = 0.999;      /* a cycle must lower the objective at least to this */
+static const double FIRST_REACH = 0.7;  /* of the radius: how far bones may reach at first */
+static const double SHRINKING = 0.6;    /* share of the iterations in which that shrinks to nothing */
 static const double CYCLE_REACH = 0.25; /* of the radius: how far bones may reach after an insertion */
 
-enum { CYCLE_WARM = 6, MOST_REMOVED_AT_ONCE = 4 };
+static const double BAD_CUT = 1.03; /* rise of the objective that calls for a repair */
+
+enum { CYCLE_WARM = 6, REPAIRS = 3 };
 
 int explore_capacity(int bones, const Effort *effort) {
     const int extra = 1 + bones / 5, surplus = (int)ceil(bones * effort->surplus);
@@ -46,15 +53,41 @@ static int prune(Descent *descent, int bones, int between) {
 }
 
 /* One cycle from the model at hand; 0 when the call must end. */
-static int run_cycle(Descent *descent, int bones, const Effort *effort, uint64_t *random) {
-    const int extra = 1 + random_below(random, 1 + bones / 5);
+static int run_cycle(Descent *descent, int bones, int extra, const Effort *effort, uint64_t *random) {
     if (reseed_insert(descent->call, descent->problem, descent->model, extra, random) < 0) {
         return 0;
     }
     descent_restart(descent);
-    descent->reach = CYCLE_REACH * descent->problem->radius;
+    descent_reach(descent, CYCLE_REACH, CYCLE_WARM + effort->between);
     return descent_run(descent, CYCLE_WARM, 0, 0) >= 0 && prune(descent, bones, effort->between) &&
-           descent_run(descent, effort->cycle_settle, effort->tolerance, 0) >= 0;
+           descent_settle(descent, effort->cycle_settle, effort->tolerance, 0) >= 0;
+}
+
+int explore_settle(Descent *descent, int most, double tolerance, double enough, const Effort *effort) {
+    Call *call = descent->call;
+    const Problem *problem = descent->problem;
+    const int bones = descent->model->bones;
+    int how = descent_settle(descent, most, tolerance, enough);
+    if (how < 0 || descent->cut < BAD_CUT || descent->model->capacity == bones) {
+        return how;
+    }
+    ArenaPiece *mark = arena_mark(&call->arena);
+    Model best;
+    if (!model_make(call, problem, descent->model->capacity, descent->model->influences, &best)) {
+        return -1;
+    }
+    for (int repair = 0; repair < REPAIRS && how >= 0 && descent->cut >= BAD_CUT; repair++) {
+        const double objective = descent->objective;
+        model_copy(problem, descent->model, &best);
+        how = run_cycle(descent, bones, 1, effort, NULL) ? how : -1;
+        if (how >= 0 && descent->objective >= objective) {
+            model_copy(problem, &best, descent->model);
+            descent->objective = objective;
+            break;
+        }
+    }
+    arena_return(&call->arena, mark);
+    return how;
 }
 
 static int run_cycles(Descent *descent, int bones, const Effort *effort, double enough) {
@@ -71,7 +104,8 @@ static int run_cycles(Descent *descent, int bones, const Effort *effort, double 
     for (int cycle = 0; cycle < effort->cycles && model_squared_error(problem, &best) > enough; cycle++) {
         call->from = from + cycle * share;
         call->to = call->from + share;
-        if (!run_cycle(descent, bones, effort, &random)) {
+        const int extra = 1 + random_below(&random, 1 + bones / 5);
+        if (!run_cycle(descent, bones, extra, effort, &random)) {
             return 0;
         }
         if (descent->objective < WORTH * objective) {
@@ -99,7 +133,9 @@ int explore(Call *call, const Problem *problem, int bones, const Effort *effort,
     if (!descent_make(call, problem, model, &descent)) {
         return 0;
     }
+    const int planned = effort->warm + (model->bones - bones) * effort->between + effort->settle;
     descent.search_first = 1;
+    descent_reach(&descent, FIRST_REACH, 1 + (int)(SHRINKING * planned));
     descent_restart(&descent);
     call->from = from + 0.1 * all;
     call->to = from + 0.3 * all;
@@ -111,7 +147,7 @@ int explore(Call *call, const Problem *problem, int bones, const Effort *effort,
     call->from = call->to;
     call->to = from + (effort->cycles > 0 ? 0.5 : 1.0) * all;
     if (!prune(&descent, bones, effort->between) ||
-        descent_run(&descent, effort->settle, effort->tolerance, enough) < 0) {
+        explore_settle(&descent, effort->settle, effort->tolerance, enough, effort) < 0) {
         return 0;
     }
     call->from = call->to;

@@ -198,6 +198,11 @@ static void fill_gaps(const Growth *growth) {
             queue[count++] = v;
         }
     }
+    for (int i = 0; i < count && count == problem->vertices; i++) { /* no bone has a vertex: start anew */
+        for (int b = 0; b < growth->model->bones; b++) {
+            allow(growth, queue[i], b);
+        }
+    }
     for (int wave = 0; count > 0 && wave < problem->vertices; wave++) {
         int left = 0;
         for (int i = 0; i < count; i++) {

@@ -91,6 +91,7 @@ static void fill_block(void *user, int block, int worker) {
     const Filling *filling = user;
     Problem *problem = filling->problem;
     const size_t rows = 3 * (size_t)problem->frames;
+    const double scale = 1 / filling->placement->unit;
     float *to = problem->x + (size_t)block * rows * BLOCK;
     const int v0 = block * BLOCK, v1 = v0 + BLOCK < problem->vertices ? v0 + BLOCK : problem->vertices;
     if (worker == 0) {
@@ -102,7 +103,7 @@ static void fill_block(void *user, int block, int worker) {
         for (int v = v0; v < v1; v++) {
             const float *p = from + 3 * (size_t)problem->caller[v];
             for (int a = 0; a < 3; a++) {
-                const float x = (float)((p[a] - centre[a]) / filling->placement->unit);
+                const float x = (float)((p[a] - centre[a]) * scale);
                 to[(3 * (size_t)f + (size_t)a) * BLOCK + (size_t)(v - v0)] = x;
                 problem->square[v] += (double)x * (double)x;
             }

@@ -6,39 +6,72 @@
 #include <math.h>
 #include <string.h>
 
+#include "math/rotation3.h"
 #include "rooms.h"
 
 static const double WEIGHT_STEPS = 16777216; /* 2^24: sums of multiples of 2^-24 are exact in float */
 
-void rig_read(const Problem *problem, const Placement *placement, const ossify_rig *rig, Model *model) {
-    const size_t row = 4 * (size_t)model->capacity, in = 12 * (size_t)rig->bone_capacity;
-    const size_t k = (size_t)model->influences, wide = (size_t)rig->influences;
-    model->bones = (int)rig->bones;
-    for (size_t f = 0; f < (size_t)problem->frames; f++) {
-        for (size_t b = 0; b < (size_t)model->bones; b++) {
-            for (size_t i = 0; i < 3; i++) {
-                double *m = model->transform + (3 * f + i) * row + 4 * b;
-                const double *from = rig->transforms + f * in + 12 * b + 4 * i;
-                m[i] = 1;
-                if (rig->given & OSSIFY_GIVEN_TRANSFORMS) {
-                    memcpy(m, from, 3 * sizeof *m);
-                    m[3] = (from[3] - placement->frame_centre[3 * f + i] + from[0] * placement->centre[0] +
-                            from[1] * placement->centre[1] + from[2] * placement->centre[2]) /
-                           placement->unit;
-                }
-            }
-        }
+/* A bone that is solved as rigid starts from the nearest rotation to what was given. The second call
+ * takes away the pull of the first one's guess. */
+static void make_rigid(double *m, size_t row) {
+    double h[9], r[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+    for (size_t i = 0; i < 9; i++) {
+        h[i] = m[i / 3 * row + i % 3];
     }
+    rotation_nearest(h, r, r);
+    rotation_nearest(h, r, r);
+    for (size_t i = 0; i < 9; i++) {
+        m[i / 3 * row + i % 3] = r[i];
+    }
+}
+
+static void read_transform(const Placement *placement, const double *from, size_t f, size_t row, double *m) {
+    for (size_t i = 0; i < 3; i++, from += 4, m += row) {
+        memcpy(m, from, 3 * sizeof *m);
+        m[3] = (from[3] - placement->frame_centre[3 * f + i] + from[0] * placement->centre[0] +
+                from[1] * placement->centre[1] + from[2] * placement->centre[2]) /
+               placement->unit;
+    }
+}
+
+static void read_transforms(const Problem *problem, const Placement *placement, const ossify_rig *rig,
+                            int rigid, Model *model) {
+    const size_t row = 4 * (size_t)model->capacity, in = 12 * (size_t)rig->bone_capacity;
     for (int b = 0; b < model->bones && rig->held_bones; b++) {
         model->held_bone[b] = rig->held_bones[b] != 0;
     }
+    for (size_t f = 0; f < (size_t)problem->frames; f++) {
+        for (size_t b = 0; b < (size_t)model->bones; b++) {
+            double *m = model->transform + 3 * f * row + 4 * b;
+            m[0] = m[row + 1] = m[2 * row + 2] = 1;
+            if (rig->given & OSSIFY_GIVEN_TRANSFORMS) {
+                read_transform(placement, rig->transforms + f * in + 12 * b, f, row, m);
+            }
+            if (rigid && !model->held_bone[b]) {
+                make_rigid(m, row);
+            }
+        }
+    }
+}
+
+static void read_influences(const ossify_rig *rig, size_t from, Model *model, size_t v) {
+    const size_t k = (size_t)model->influences, wide = (size_t)rig->influences;
+    for (size_t i = 0, used = 0; i < wide && used < k; i++) {
+        if (rig->influence_bones[from * wide + i] >= 0 && rig->influence_weights[from * wide + i] > 0) {
+            model->bone[v * k + used] = rig->influence_bones[from * wide + i];
+            model->weight[v * k + used++] = (double)rig->influence_weights[from * wide + i];
+        }
+    }
+}
+
+void rig_read(const Problem *problem, const Placement *placement, const ossify_rig *rig, int rigid,
+              Model *model) {
+    model->bones = (int)rig->bones;
+    read_transforms(problem, placement, rig, rigid, model);
     for (size_t v = 0; v < (size_t)problem->vertices; v++) {
         const size_t from = (size_t)problem->caller[v];
-        for (size_t i = 0, used = 0; i < wide && used < k && (rig->given & OSSIFY_GIVEN_WEIGHTS); i++) {
-            if (rig->influence_bones[from * wide + i] >= 0 && rig->influence_weights[from * wide + i] > 0) {
-                model->bone[v * k + used] = rig->influence_bones[from * wide + i];
-                model->weight[v * k + used++] = (double)rig->influence_weights[from * wide + i];
-            }
+        if (rig->given & OSSIFY_GIVEN_WEIGHTS) {
+            read_influences(rig, from, model, v);
         }
         for (size_t a = 0; a < 3; a++) {
             model->rest[3 * v + a] =
@@ -71,7 +104,7 @@ static int sort_influences(const Model *model, size_t v, int *bone, double *weig
     for (size_t i = 0; i < k && model->bone[v * k + i] >= 0; i++) {
         const double w = model->weight[v * k + i];
         int at = used;
-        if (w * WEIGHT_STEPS < 0.5) {
+        if (w * WEIGHT_STEPS < 1) {
             continue;
         }
         for (; at > 0 && weight[at - 1] < w; at--) {
@@ -91,7 +124,7 @@ static void write_influences(const Model *model, size_t v, size_t to, ossify_rig
     const size_t wide = (size_t)rig->influences;
     const int used = sort_influences(model, v, bone, weight);
     for (int i = used - 1; i > 0; i--) {
-        weight[i] = rint(weight[i] * WEIGHT_STEPS);
+        weight[i] = floor(weight[i] * WEIGHT_STEPS); /* down, so that the strongest stays the strongest */
         left -= weight[i];
     }
     weight[0] = left;

@@ -128,8 +128,10 @@ void model_copy_vertices(const Problem *problem, const Model *from, Model *to);
 void model_remove_bone(const Problem *problem, Model *model, int gone);
 double model_squared_error(const Problem *problem, const Model *model);
 
-/* rig.c: the caller's rig to a model, and back. fixed_rest: written as it is, or NULL */
-void rig_read(const Problem *problem, const Placement *placement, const ossify_rig *rig, Model *model);
+/* rig.c: the caller's rig to a model, and back. With `rigid`, bones that are not held become rotations.
+ * fixed_rest: written as it is, or NULL */
+void rig_read(const Problem *problem, const Placement *placement, const ossify_rig *rig, int rigid,
+              Model *model);
 void rig_write(const Problem *problem, const Placement *placement, const Model *model,
                const float *fixed_rest, ossify_rig *rig);
 
@@ -156,12 +158,18 @@ typedef struct Descent {
     PassPlan plan;
     Model backup;
     double *last, *before; /* transforms M_k and M_(k-1) */
-    double momentum, objective, reach;
+    double momentum, objective;
+    double reach, shrink; /* how far from its region a bone may be used, and by how much less each time */
     int flexible, local, fresh, iterations;
-    int search_first; /* the first pass looks for every vertex's bones from nothing */
-    int free_passes;  /* passes to come that may use any bone */
+    int search_first;  /* the first pass looks for every vertex's bones from nothing */
+    int keep;          /* iterations for which the candidates stay */
+    int frozen;        /* they stay for good */
+    double cut;        /* the objective after the last settling over that before regions were cut */
+    double smoothness; /* how strongly weights follow their neighbours' */
 } Descent;
 int descent_make(Call *call, const Problem *problem, Model *model, Descent *descent);
+/* Bones may wander `radii` of the object's radius along the surface, less and less in `iterations`. */
+void descent_reach(Descent *descent, double radii, int iterations);
 /* After a change from outside: no momentum, no error to compare with. */
 void descent_restart(Descent *descent);
 /* One iteration; returns the objective's relative fall, or < 0 when the call must end. */
@@ -169,6 +177,9 @@ double descent_step(Descent *descent);
 /* Up to `most` iterations; returns 0 out of iterations, 1 converged (two falls below tolerance),
  * 2 squared error at or below `enough`, < 0 when the call must end. */
 int descent_run(Descent *descent, int most, double tolerance, double enough);
+/* The same, and then the weights for the last transforms; with locality nothing is left outside its
+ * bone's region. */
+int descent_settle(Descent *descent, int most, double tolerance, double enough);
 
 /* transforms.c: the bone step, Eq. 6-10, or the affine optimum */
 int transforms_update(Call *call, const Problem *problem, Model *model, Moments *moments, int flexible,

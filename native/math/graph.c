@@ -6,7 +6,6 @@
 #include "graph.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "nearest.h"
@@ -28,29 +27,52 @@ static void add_edge(Edges *edges, int a, int b) {
     }
 }
 
-static int compare_edges(const void *a, const void *b) {
-    const Edge *x = a, *y = b;
-    return x->low != y->low ? (x->low < y->low ? -1 : 1) : (x->high > y->high) - (x->high < y->high);
-}
-
-static void remove_doubles(Edges *edges) {
-    qsort(edges->edge, (size_t)edges->count, sizeof *edges->edge, compare_edges);
-    int64_t kept = 0;
-    for (int64_t e = 0; e < edges->count; e++) {
-        if (kept == 0 || compare_edges(&edges->edge[e], &edges->edge[kept - 1]) != 0) {
-            edges->edge[kept++] = edges->edge[e];
-        }
-    }
-    edges->count = kept;
-}
-
 static float distance(const double *points, int a, int b) {
     const double *p = points + 3 * (size_t)a, *q = points + 3 * (size_t)b;
     return (float)sqrt((p[0] - q[0]) * (p[0] - q[0]) + (p[1] - q[1]) * (p[1] - q[1]) +
                        (p[2] - q[2]) * (p[2] - q[2]));
 }
 
-/* Sorted edges to neighbour lists. */
+/* Where each vertex's list begins, doubles counted. */
+static void count_edges(const Edges *edges, int vertices, int64_t *first) {
+    int64_t *next = first + 1; /* shifted by one, it ends up where the lists begin */
+    for (int64_t e = 0; e < edges->count; e++) {
+        next[edges->edge[e].low + 1]++;
+        next[edges->edge[e].high + 1]++;
+    }
+    for (int v = 0; v < vertices; v++) {
+        next[v + 1] += next[v];
+    }
+}
+
+static void fill_lists(const Edges *edges, int64_t *first, int *neighbour) {
+    int64_t *next = first + 1;
+    for (int64_t e = 0; e < edges->count; e++) {
+        neighbour[next[edges->edge[e].low]++] = edges->edge[e].high;
+        neighbour[next[edges->edge[e].high]++] = edges->edge[e].low;
+    }
+}
+
+/* Sorts a vertex's few neighbours and drops doubles; returns how many are left. */
+static int64_t tidy_list(int *list, int64_t count) {
+    int64_t kept = 0;
+    for (int64_t i = 1; i < count; i++) {
+        const int v = list[i];
+        int64_t at = i;
+        for (; at > 0 && list[at - 1] > v; at--) {
+            list[at] = list[at - 1];
+        }
+        list[at] = v;
+    }
+    for (int64_t i = 0; i < count; i++) {
+        if (kept == 0 || list[kept - 1] != list[i]) {
+            list[kept++] = list[i];
+        }
+    }
+    return kept;
+}
+
+/* Edges to neighbour lists, in time linear in their number. */
 static int lists_of(Arena *arena, int vertices, const double *points, const Edges *edges, Graph *graph) {
     graph->vertices = vertices;
     graph->first = arena_take(arena, (size_t)vertices + 2, sizeof *graph->first);
@@ -59,21 +81,20 @@ static int lists_of(Arena *arena, int vertices, const double *points, const Edge
     if (arena->failed) {
         return 0;
     }
-    int64_t *next = graph->first + 1; /* shifted by one, it ends up where the lists begin */
-    for (int64_t e = 0; e < edges->count; e++) {
-        next[edges->edge[e].low + 1]++;
-        next[edges->edge[e].high + 1]++;
-    }
+    count_edges(edges, vertices, graph->first);
+    fill_lists(edges, graph->first, graph->neighbour);
+    int64_t kept = 0, begin = 0;
     for (int v = 0; v < vertices; v++) {
-        next[v + 1] += next[v];
+        const int64_t end = graph->first[v + 1], count = tidy_list(graph->neighbour + begin, end - begin);
+        for (int64_t i = 0; i < count; i++) {
+            graph->neighbour[kept + i] = graph->neighbour[begin + i];
+            graph->length[kept + i] = distance(points, v, graph->neighbour[begin + i]);
+        }
+        graph->first[v] = kept;
+        kept += count;
+        begin = end;
     }
-    for (int64_t e = 0; e < edges->count; e++) {
-        const int a = edges->edge[e].low, b = edges->edge[e].high;
-        const float length = distance(points, a, b);
-        graph->length[next[a]] = graph->length[next[b]] = length;
-        graph->neighbour[next[a]++] = b;
-        graph->neighbour[next[b]++] = a;
-    }
+    graph->first[vertices] = kept;
     return 1;
 }
 
@@ -211,7 +232,6 @@ int graph_of_surface(Arena *arena, Pool *pool, int vertices, const double *point
             return 0;
         }
     }
-    remove_doubles(&edges);
     const int made = lists_of(arena, vertices, points, &edges, graph);
     arena_give(arena, edges.edge);
     arena_give(arena, parent);
@@ -229,7 +249,6 @@ int graph_of_cells(Arena *arena, const Graph *graph, int cells, const int *cell,
             add_edge(&edges, cell[v], cell[graph->neighbour[e]]);
         }
     }
-    remove_doubles(&edges);
     const int made = lists_of(arena, cells, points, &edges, coarse);
     arena_give(arena, edges.edge);
     return made;

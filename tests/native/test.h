@@ -15,17 +15,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* 1 under sanitizers and coverage, which are slow: take smaller meshes there. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(TEST_SLOW_BUILD)
-enum { SLOW_BUILD = 1 };
+/* SLOW_BUILD: 1 under sanitizers and coverage, which are slow: take smaller meshes there.
+ * WATCHED_MEMORY: 1 under sanitizers, which need memory of their own in large amounts. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { WATCHED_MEMORY = 1 };
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-enum { SLOW_BUILD = 1 };
+enum { WATCHED_MEMORY = 1 };
 #else
-enum { SLOW_BUILD = 0 };
+enum { WATCHED_MEMORY = 0 };
 #endif
 #else
-enum { SLOW_BUILD = 0 };
+enum { WATCHED_MEMORY = 0 };
+#endif
+#if defined(TEST_SLOW_BUILD)
+enum { SLOW_BUILD = 1 };
+#else
+enum { SLOW_BUILD = WATCHED_MEMORY };
 #endif
 
 typedef struct Test {

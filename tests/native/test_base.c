@@ -6,35 +6,13 @@
 #include "base/arena.h"
 #include "base/parallel.h"
 #include "base/random.h"
+#include "probe.h"
 #include "test.h"
 
-/* An allocator that counts, and refuses from the `fail_at`-th request on. */
-typedef struct Ledger {
-    int taken;
-    int given;
-    int fail_at;
-} Ledger;
-
-static void *ledger_allocate(void *user, uint64_t bytes) {
-    Ledger *ledger = user;
-    void *memory;
-    if (ledger->fail_at > 0 && ledger->taken + 1 >= ledger->fail_at)
-        return NULL;
-    memory = malloc((size_t)bytes);
-    memset(memory, 0xAB, (size_t)bytes);
-    ledger->taken++;
-    return memory;
-}
-
-static void ledger_release(void *user, void *memory) {
-    ((Ledger *)user)->given++;
-    free(memory);
-}
-
 static Arena arena_with(Ledger *ledger) {
-    ossify_settings settings = {
-        .allocate = ledger_allocate, .release = ledger_release, .memory_user = ledger};
+    ossify_settings settings;
     Arena arena;
+    ledger_join(ledger, &settings);
     arena_start(&arena, &settings);
     return arena;
 }
@@ -89,7 +67,7 @@ TEST(arena_refuses_a_product_that_overflows) {
 }
 
 TEST(arena_remembers_the_first_refusal) {
-    Ledger ledger = {.fail_at = 2};
+    Ledger ledger = {.refuse_at = 2, .refuse_on = 1};
     Arena arena = arena_with(&ledger);
     CHECK(arena_take(&arena, 10, 1) != NULL);
     CHECK(arena_take(&arena, 20, 3) == NULL);
@@ -226,10 +204,10 @@ TEST(a_pool_that_is_never_run_ends) {
 }
 
 TEST(a_pool_without_memory_is_refused) {
-    for (int fail_at = 1; fail_at <= 2; fail_at++) {
-        Ledger ledger = {.fail_at = fail_at};
+    for (int refused = 1; refused <= 2; refused++) {
+        Ledger ledger = {.refuse_at = refused, .refuse_on = 1};
         Arena arena = arena_with(&ledger);
-        test_case("allocation %d", fail_at);
+        test_case("allocation %d", refused);
         CHECK(pool_start(&arena, 2) == NULL);
         CHECK_INT(arena.failed, 1);
         arena_end(&arena);
@@ -254,7 +232,7 @@ TEST(a_joined_thread_has_run) {
 }
 
 TEST(a_thread_without_memory_is_refused) {
-    Ledger ledger = {.fail_at = 1};
+    Ledger ledger = {.refuse_at = 1, .refuse_on = 1};
     Arena arena = arena_with(&ledger);
     int flag = 0;
     CHECK(thread_start(&arena, set_flag, &flag) == NULL);

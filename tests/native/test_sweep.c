@@ -1,0 +1,166 @@
+/* test_sweep.c - a call that fails at any point leaves nothing behind: every allocation refused in turn,
+ * cancelled at every poll. */
+#include <string.h>
+
+#include "probe.h"
+#include "synthetic.h"
+#include "test.h"
+
+/* The ways through decompose.c. */
+typedef enum Way {
+    PLAIN,
+    LOCALITY_OFF,
+    FLEXIBLE,
+    FREE_REST,
+    NO_REST,
+    FACELESS,
+    THINNED,
+    BEST,
+    UNTIL,
+    BUDGET,
+    GIVEN_ALL,
+    GIVEN_WEIGHTS,
+    GIVEN_TRANSFORMS,
+    TWO_THREADS,
+    WAYS
+} Way;
+
+static const char *const NAMES[WAYS] = {
+    "plain", "locality off", "flexible", "free rest", "no rest",       "faceless",         "thinned",
+    "best",  "until",        "budget",   "given all", "given weights", "given transforms", "two threads"};
+
+typedef struct Trial {
+    Synthetic made;
+    ossify_settings settings;
+    Answer before; /* what the rig holds when the call begins */
+} Trial;
+
+static Trial trial_of(Way way) {
+    SyntheticOptions options = {.vertices = 48,
+                                .frames = way == THINNED ? 30 : 4,
+                                .bones = 3,
+                                .noise = 0.01,
+                                .faceless = way == FACELESS,
+                                .flexible = way == FLEXIBLE};
+    Trial t;
+    t.made = synthetic_make(options);
+    t.settings = plain_settings(3);
+    t.settings.quality = way == BEST ? OSSIFY_BEST : way == UNTIL ? OSSIFY_NORMAL : OSSIFY_DRAFT;
+    t.settings.iterations = 3;
+    t.settings.influences = 2;
+    t.settings.locality = way != LOCALITY_OFF;
+    t.settings.bone_kind = way == FLEXIBLE;
+    t.settings.rest_mode = way == FREE_REST ? OSSIFY_REST_FREE : OSSIFY_REST_KEPT;
+    t.settings.until = way == UNTIL ? 1e-9 : 0;
+    t.settings.threads = way == TWO_THREADS ? 2 : 1;
+    if (way == BUDGET) {
+        t.settings.budget_kind = OSSIFY_BUDGET_RMS;
+        t.settings.budget = 2;
+        t.settings.bones = 8;
+    }
+    if (way == NO_REST)
+        t.made.poses.rest = NULL;
+    t.before = answer_start(&t.made.poses, &t.settings);
+    if (way == GIVEN_ALL || way == GIVEN_WEIGHTS || way == GIVEN_TRANSFORMS) {
+        answer_free(&t.before);
+        t.before = answer_of(&t.made.poses, &t.made.truth);
+        t.before.rig.given = way == GIVEN_ALL       ? OSSIFY_GIVEN_TRANSFORMS | OSSIFY_GIVEN_WEIGHTS
+                             : way == GIVEN_WEIGHTS ? OSSIFY_GIVEN_WEIGHTS
+                                                    : OSSIFY_GIVEN_TRANSFORMS;
+    }
+    return t;
+}
+
+static void trial_free(Trial *t) {
+    answer_free(&t->before);
+    synthetic_free(&t->made);
+}
+
+/* Runs with a fresh copy of the rig; says whether that is untouched. */
+static int64_t run(const Trial *t, const ossify_settings *settings, int *untouched, ossify_info *info) {
+    Answer answer = answer_of(&t->made.poses, &t->before.rig);
+    int64_t status = ossify_decompose(&t->made.poses, settings, &answer.rig, &answer.info);
+    *untouched = rigs_are_equal(&t->made.poses, &answer.rig, &t->before.rig);
+    *info = answer.info;
+    answer_free(&answer);
+    return status;
+}
+
+/* All of few; of many, a step apart that is prime to any pattern in them. */
+static int64_t stride_of(int64_t count) {
+    int64_t most = SLOW_BUILD ? 30 : 120;
+    return count <= most ? 1 : count / most | 1;
+}
+
+static void refuse_each_allocation(Way way, int refuse_on) {
+    Trial t = trial_of(way);
+    ossify_settings settings = t.settings;
+    Ledger ledger = {0};
+    ossify_info info;
+    int untouched;
+    int64_t needed;
+    ledger_join(&ledger, &settings);
+    CHECK(run(&t, &settings, &untouched, &info) >= 0);
+    CHECK_INT(ledger.taken, ledger.given);
+    needed = ledger.asked;
+    for (int64_t i = 1; i <= needed && !test_failed(); i += i < 30 ? 1 : stride_of(needed)) {
+        ledger = (Ledger){.refuse_at = i, .refuse_on = refuse_on};
+        test_case("%s, allocation %d of %d", NAMES[way], (int)i, (int)needed);
+        CHECK_INT(run(&t, &settings, &untouched, &info), OSSIFY_OUT_OF_MEMORY);
+        CHECK_INT(info.status, OSSIFY_OUT_OF_MEMORY);
+        CHECK_SAYS(info.message, "out of memory: ");
+        CHECK(untouched);
+        CHECK_INT(ledger.taken, ledger.given);
+    }
+    trial_free(&t);
+}
+
+TEST(every_allocation_refused_in_turn) {
+    for (int way = 0; way < WAYS; way++)
+        refuse_each_allocation((Way)way, 0);
+}
+
+TEST(every_allocation_refused_from_one_on) {
+    refuse_each_allocation(PLAIN, 1);
+    refuse_each_allocation(BUDGET, 1);
+}
+
+/* The last poll comes when the rig is written: that is too late, and must then be a whole answer. */
+static void cancel_each_poll(Way way) {
+    Trial t = trial_of(way);
+    ossify_settings settings = t.settings;
+    Watcher watcher = {0};
+    Ledger ledger = {0};
+    ossify_info info;
+    int untouched;
+    int64_t polls, status;
+    watcher_join(&watcher, &settings);
+    ledger_join(&ledger, &settings);
+    test_case("%s", NAMES[way]);
+    status = run(&t, &settings, &untouched, &info);
+    CHECK(status >= 0);
+    CHECK_NEAR(watcher.last.fraction, 1, 1e-12);
+    CHECK_INT(watcher.last.stage, OSSIFY_STAGE_FINISH);
+    polls = watcher.calls;
+    for (int64_t i = 1; i <= polls && !test_failed(); i += i < 20 || i + 10 > polls ? 1 : stride_of(polls)) {
+        watcher = (Watcher){.cancel_at = i};
+        test_case("%s, poll %d of %d", NAMES[way], (int)i, (int)polls);
+        if (i == polls) {
+            CHECK_INT(run(&t, &settings, &untouched, &info), status);
+            CHECK(!untouched);
+            continue;
+        }
+        CHECK_INT(run(&t, &settings, &untouched, &info), OSSIFY_CANCELLED);
+        CHECK_INT(info.status, OSSIFY_CANCELLED);
+        CHECK_TEXT(info.message, "cancelled by the caller: the rig is as it was");
+        CHECK(untouched);
+        CHECK(watcher.calls == i); /* nobody asks again */
+        CHECK_INT(ledger.taken, ledger.given);
+    }
+    trial_free(&t);
+}
+
+TEST(cancelled_at_every_poll) {
+    for (int way = 0; way < WAYS; way++)
+        cancel_each_poll((Way)way);
+}

@@ -18,10 +18,10 @@
 static const Effort EFFORTS[3] = {
     [OSSIFY_DRAFT] = {1000, 16, 1.00, 8, 0, 3, 0, 6, 1e-3, 4, 1e-3},
     [OSSIFY_NORMAL] = {1500, 24, 1.15, 6, 2, 10, 3, 8, 3e-4, 10, 3e-4},
-    [OSSIFY_BEST] = {4000, 64, 1.33, 12, 3, 30, 12, 12, 1e-4, 80, 2e-5},
+    [OSSIFY_BEST] = {4000, 64, 1.33, 12, 3, 30, 24, 12, 1e-4, 80, 2e-5},
 };
 
-enum { GIVEN_SWEEPS = 30, FIRST_COUNT = 4, VERTICES_A_BONE = 4 };
+enum { STEEP_ITERATIONS = 100, GIVEN_SWEEPS = 30, FIRST_COUNT = 4, VERTICES_A_BONE = 4 };
 
 static const double SAMPLE_MARGIN = 0.85; /* a sample's E_RMS flatters: `until` asks this much more of it */
 
@@ -43,8 +43,8 @@ static void set_share(Call *call, double from, double to) {
     call->to = to;
 }
 
-/* All vertices, all frames; returns a status. */
-static int64_t refine(Task *task, const Effort *effort, Model *model) {
+/* All vertices, all frames, `expected` being the squared error to hope for or 0; returns a status. */
+static int64_t refine(Task *task, const Effort *effort, double expected, Model *model) {
     Call *call = task->call;
     const ossify_settings *settings = call->settings;
     const int most = settings->iterations > 0 ? (int)settings->iterations : effort->refine;
@@ -54,7 +54,9 @@ static int64_t refine(Task *task, const Effort *effort, Model *model) {
     if (!descent_make(call, &task->whole, model, &descent)) {
         return ended(call);
     }
+    descent.expected = expected;
     descent.smoothness = settings->smoothness;
+    descent.steep_most = settings->iterations > 0 ? 0 : STEEP_ITERATIONS;
     descent_restart(&descent);
     const int how = explore_settle(&descent, most, effort->refine_tolerance, enough, effort);
     if (how < 0) {
@@ -62,7 +64,8 @@ static int64_t refine(Task *task, const Effort *effort, Model *model) {
     }
     call->info->iterations = descent.iterations;
     const int reached = enough > 0 && model_squared_error(&task->whole, model) <= enough;
-    return reached ? OSSIFY_REACHED : how == 1 ? OSSIFY_CONVERGED : OSSIFY_OUT_OF_ITERATIONS;
+    const int settled = how == 1 || (how == 2 && enough <= 0); /* 2: nothing is left to lower */
+    return reached ? OSSIFY_REACHED : settled ? OSSIFY_CONVERGED : OSSIFY_OUT_OF_ITERATIONS;
 }
 
 /* From nothing to a model of `bones` bones; returns a status. */
@@ -83,9 +86,11 @@ static int64_t solve_count(Task *task, int bones, const Effort *effort, Model *m
                       model_make(call, &levels.few, model->capacity, model->influences, &few) &&
                       explore(call, &levels.few, bones, effort, problem_squared(&levels.few, until), &few) &&
                       levels_carry(call, &task->whole, &levels, &few, model);
+    const double expected =
+        found ? model_squared_error(&levels.few, &few) * task->whole.frames / levels.few.frames : 0;
     arena_return(&call->arena, mark);
     set_share(call, from + 0.5 * all, from + all);
-    return found ? refine(task, effort, model) : ended(call);
+    return found ? refine(task, effort, expected, model) : ended(call);
 }
 
 /* `until` asks for speed: a draft first, the whole effort only if that was not enough. */
@@ -229,7 +234,7 @@ static int64_t solve_given(Task *task, Model *model) {
     const double error = complete ? measure_now(task, model) : INFINITY;
     model_copy(&task->whole, model, &before);
     set_share(call, 0.05, 0.98);
-    const int64_t status = refine(task, effort, model);
+    const int64_t status = refine(task, effort, 0, model);
     if (status >= 0 && model_squared_error(&task->whole, model) > error) {
         model_copy(&task->whole, &before, model);
         return OSSIFY_CONVERGED;

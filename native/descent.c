@@ -10,9 +10,12 @@
 #include "math/rotation3.h"
 #include "rooms.h"
 
-enum { SWEEPS = 3, HOPS = 2, REFRESH = 9, STRIP_PASSES = 24 };
+enum { SWEEPS = 3, HOPS = 2, REFRESH = 9, STRIP_PASSES = 24, FAINT_PASSES = 3 };
 
 static const double SLACK = 1e-3;      /* rise that new regions and smoothing may cause without a restart */
+static const double FAINT_COST = 1.02; /* rise of the objective at which faint weights are kept after all */
+static const double STEEP = 0.02;      /* fall an iteration that is worth going on for */
+static const double FLATTERY = 1.2;    /* a sample's squared error may be so much too low */
 static const double RELATIVE_PULL = 3; /* smoothness 1: pull of the neighbours over the mean error */
 
 int descent_make(Call *call, const Problem *problem, Model *model, Descent *descent) {
@@ -150,9 +153,10 @@ double descent_step(Descent *descent) {
 
 int descent_run(Descent *descent, int most, double tolerance, double enough) {
     Call *call = descent->call;
-    for (int i = 0, small = 0; i < most && small < 2; i++) {
-        const double fall = descent_step(descent);
-        if (fall < 0 || call_poll(call, call->from + (call->to - call->from) * (i + 1) / most)) {
+    double fall = 0;
+    for (int i = 0, small = 0; i < most || (fall > STEEP && i < descent->steep_most); i++) {
+        fall = descent_step(descent);
+        if (fall < 0 || call_poll(call, call->from + (call->to - call->from) * fmin(1, (i + 1.0) / most))) {
             return -1;
         }
         const double squared = model_squared_error(descent->problem, descent->model);
@@ -183,10 +187,8 @@ static int freeze_regions(Descent *descent) {
     return !must_end(descent);
 }
 
-/* Weights for the last transforms; with locality, until nothing lies outside its bone's region. */
-static int last_weights(Descent *descent) {
-    const int solve_rest = descent->plan.solve_rest;
-    descent->plan.search = descent->plan.solve_rest = 0;
+/* Weights for the transforms at hand; with locality, until nothing lies outside its bone's region. */
+static int settle_weights(Descent *descent) {
     for (int pass = 0, stripped = 1; pass < STRIP_PASSES && stripped > 0; pass++) {
         descent->objective = vertex_step(descent);
         if (must_end(descent)) {
@@ -195,10 +197,39 @@ static int last_weights(Descent *descent) {
         stripped = 0;
         if (descent->local) {
             stripped = locality_strip(descent->call, descent->problem, descent->model, &descent->locality);
+            descent->plan.only = descent->locality.touched;
         }
     }
-    descent->plan.solve_rest = solve_rest;
+    descent->plan.only = NULL;
     return !must_end(descent);
+}
+
+/* Weights below a percent go, unless the motion really needs them. */
+static int drop_faint_weights(Descent *descent) {
+    const double before = descent->objective;
+    model_copy_vertices(descent->problem, descent->model, &descent->backup);
+    for (int pass = 0; pass < FAINT_PASSES; pass++) {
+        if (locality_strip_faint(descent->problem, descent->model, &descent->locality) == 0) {
+            break;
+        }
+        descent->plan.only = descent->locality.touched;
+        if (!settle_weights(descent)) {
+            return 0;
+        }
+    }
+    if (descent->objective > FAINT_COST * before) {
+        model_copy_vertices(descent->problem, &descent->backup, descent->model);
+        descent->objective = before;
+    }
+    return 1;
+}
+
+static int last_weights(Descent *descent) {
+    const int solve_rest = descent->plan.solve_rest;
+    descent->plan.search = descent->plan.solve_rest = 0;
+    const int done = settle_weights(descent) && (!descent->local || drop_faint_weights(descent));
+    descent->plan.solve_rest = solve_rest;
+    return done;
 }
 
 int descent_settle(Descent *descent, int most, double tolerance, double enough) {
@@ -213,5 +244,8 @@ int descent_settle(Descent *descent, int most, double tolerance, double enough) 
     }
     descent->frozen = 0;
     descent->cut = descent->local && free > 0 ? descent->objective / free : 1;
+    if (descent->local && descent->expected > 0) {
+        descent->cut = fmax(descent->cut, descent->objective / (FLATTERY * descent->expected));
+    }
     return how;
 }

@@ -20,7 +20,8 @@ static const double FIRST_REACH = 0.7;  /* of the radius: how far bones may reac
 static const double SHRINKING = 0.6;    /* share of the iterations in which that shrinks to nothing */
 static const double CYCLE_REACH = 0.25; /* of the radius: how far bones may reach after an insertion */
 
-static const double BAD_CUT = 1.03; /* rise of the objective that calls for a repair */
+static const double BAD_CUT = 1.06;     /* rise of the objective that calls for a repair */
+static const double REPAIR_REACH = 0.1; /* of the radius: a repair mends one place */
 
 enum { CYCLE_WARM = 6, REPAIRS = 3 };
 
@@ -53,12 +54,13 @@ static int prune(Descent *descent, int bones, int between) {
 }
 
 /* One cycle from the model at hand; 0 when the call must end. */
-static int run_cycle(Descent *descent, int bones, int extra, const Effort *effort, uint64_t *random) {
+static int run_cycle(Descent *descent, int bones, int extra, double reach, const Effort *effort,
+                     uint64_t *random) {
     if (reseed_insert(descent->call, descent->problem, descent->model, extra, random) < 0) {
         return 0;
     }
     descent_restart(descent);
-    descent_reach(descent, CYCLE_REACH, CYCLE_WARM + effort->between);
+    descent_reach(descent, reach, CYCLE_WARM + effort->between);
     return descent_run(descent, CYCLE_WARM, 0, 0) >= 0 && prune(descent, bones, effort->between) &&
            descent_settle(descent, effort->cycle_settle, effort->tolerance, 0) >= 0;
 }
@@ -79,7 +81,7 @@ int explore_settle(Descent *descent, int most, double tolerance, double enough, 
     for (int repair = 0; repair < REPAIRS && how >= 0 && descent->cut >= BAD_CUT; repair++) {
         const double objective = descent->objective;
         model_copy(problem, descent->model, &best);
-        how = run_cycle(descent, bones, 1, effort, NULL) ? how : -1;
+        how = run_cycle(descent, bones, 1, REPAIR_REACH, effort, NULL) ? how : -1;
         if (how >= 0 && descent->objective >= objective) {
             model_copy(problem, &best, descent->model);
             descent->objective = objective;
@@ -105,7 +107,7 @@ static int run_cycles(Descent *descent, int bones, const Effort *effort, double 
         call->from = from + cycle * share;
         call->to = call->from + share;
         const int extra = 1 + random_below(&random, 1 + bones / 5);
-        if (!run_cycle(descent, bones, extra, effort, &random)) {
+        if (!run_cycle(descent, bones, extra, CYCLE_REACH, effort, &random)) {
             return 0;
         }
         if (descent->objective < WORTH * objective) {

@@ -38,6 +38,7 @@ int locality_make(Call *call, const Problem *problem, int capacity, Locality *lo
     Arena *arena = &call->arena;
     locality->bytes = (capacity + BITS - 1) / BITS;
     locality->candidates = arena_take(arena, n * (size_t)locality->bytes, 1);
+    locality->touched = arena_take(arena, (size_t)problem->blocks, 1);
     locality->regions = arena_take(arena, workers, sizeof(Region));
     for (size_t i = 0; i < workers && !arena->failed; i++) {
         Region *region = (Region *)locality->regions + i;
@@ -125,6 +126,7 @@ static void allow(const Growth *growth, int v, int b) {
 }
 
 static void forbid(const Growth *growth, int v, int b) {
+    growth->locality->touched[v / BLOCK] = 1;
     growth->locality->candidates[(size_t)v * (size_t)growth->locality->bytes + (size_t)(b / BITS)] &=
         (uint8_t)~(1u << (b % BITS));
 }
@@ -264,21 +266,6 @@ int locality_update(Call *call, const Problem *problem, const Model *model, doub
     return ready;
 }
 
-static int strip_faint(const Growth *growth) {
-    const Model *model = growth->model;
-    int stripped = 0;
-    for (int v = 0; v < growth->problem->vertices; v++) {
-        const size_t at = (size_t)v * (size_t)model->influences;
-        for (int k = 0; k < model->influences && !(growth->problem->held && growth->problem->held[v]); k++) {
-            if (model->weight[at + (size_t)k] > 0 && model->weight[at + (size_t)k] < FAINT) {
-                forbid(growth, v, model->bone[at + (size_t)k]);
-                stripped++;
-            }
-        }
-    }
-    return stripped;
-}
-
 static int strip_strays(const Growth *growth, int b, double threshold) {
     Region *region = growth->locality->regions;
     int begin, end, stripped = 0;
@@ -297,13 +284,30 @@ int locality_strip(Call *call, const Problem *problem, const Model *model, Local
     ArenaPiece *mark = arena_mark(&call->arena);
     Growth growth = {call, problem, model, locality, 0, 0, NULL, NULL};
     int stripped = -1;
+    memset(locality->touched, 0, (size_t)problem->blocks);
     if (list_members(call, problem, model, &growth)) {
-        stripped = strip_faint(&growth);
+        stripped = 0;
         for (int b = 0; b < model->bones && !call_poll(call, -1); b++) {
             stripped += strip_strays(&growth, b, THRESHOLDS[0]) + strip_strays(&growth, b, THRESHOLDS[1]);
         }
         fill_gaps(&growth);
     }
     arena_return(&call->arena, mark);
+    return stripped;
+}
+
+int locality_strip_faint(const Problem *problem, const Model *model, Locality *locality) {
+    const Growth growth = {.problem = problem, .model = model, .locality = locality};
+    int stripped = 0;
+    memset(locality->touched, 0, (size_t)problem->blocks);
+    for (int v = 0; v < problem->vertices; v++) {
+        const size_t at = (size_t)v * (size_t)model->influences;
+        for (int k = 0; k < model->influences && !(problem->held && problem->held[v]); k++) {
+            if (model->weight[at + (size_t)k] > 0 && model->weight[at + (size_t)k] < FAINT) {
+                forbid(&growth, v, model->bone[at + (size_t)k]);
+                stripped++;
+            }
+        }
+    }
     return stripped;
 }

@@ -315,12 +315,21 @@ static double squared_error(const double form[MONOMIALS], const double blend[4],
     return value > 0 ? value : 0;
 }
 
-/* Weights, rest pose and error of one vertex; returns its share of the objective. */
-static double solve_vertex(const Pass *pass, Scratch *s, int n, int v, const double *d, Support *support) {
+/* A vertex's share of the objective: its squared error, and how far its rest pose has moved. */
+static double vertex_objective(const Pass *pass, int v) {
+    const double *p = pass->model->rest + 3 * (size_t)v, *given = pass->problem->rest + 3 * (size_t)v;
+    double moved = 0;
+    for (int i = 0; i < 3; i++) {
+        moved += (p[i] - given[i]) * (p[i] - given[i]);
+    }
+    return pass->problem->mass[v] * (pass->model->error[v] + pass->plan->rest_pull * moved);
+}
+
+/* Weights, rest pose and error of one vertex. */
+static void solve_vertex(const Pass *pass, Scratch *s, int n, int v, const double *d, Support *support) {
     const Problem *problem = pass->problem;
     const PassPlan *plan = pass->plan;
     double *p = pass->model->rest + 3 * (size_t)v;
-    const double *given = problem->rest + 3 * (size_t)v;
     const int keep = keeps_weights(pass, v);
     for (int b = 0; b < n; b++) {
         s->allowed[b] = (uint8_t)(plan->bytes == 0 || may_use(plan, v, s->at_hand[b]));
@@ -335,16 +344,12 @@ static double solve_vertex(const Pass *pass, Scratch *s, int n, int v, const dou
         weights_solve(&s->view, pass->model->influences, plan->search, support);
         store_support(pass, s, v, support);
     }
-    double form[MONOMIALS], blend[4], objective = 0;
+    double form[MONOMIALS], blend[4];
     blend_form(&s->view, support, d, form, blend);
     if (plan->solve_rest) {
-        rest_solve(form, blend, plan->rest_pull, given, p);
-        for (int i = 0; i < 3; i++) {
-            objective += plan->rest_pull * (p[i] - given[i]) * (p[i] - given[i]);
-        }
+        rest_solve(form, blend, plan->rest_pull, problem->rest + 3 * (size_t)v, p);
     }
     pass->model->error[v] = squared_error(form, blend, p, problem->square[v]);
-    return objective + pass->model->error[v];
 }
 
 static void add_removal_costs(const Pass *pass, Scratch *s, int n, int v, const double *d,
@@ -401,8 +406,16 @@ static void add_products(const Pass *pass, Scratch *s, int n, int packed, double
     }
 }
 
-static double run_block(const Pass *pass, Scratch *s, int block, double *lane_c, double *lane_u,
-                        double *cost) {
+static double block_objective(const Pass *pass, int block) {
+    const int v0 = block * BLOCK, left = pass->problem->vertices - v0;
+    double sum = 0;
+    for (int v = v0; v < v0 + (left < BLOCK ? left : BLOCK); v++) {
+        sum += vertex_objective(pass, v);
+    }
+    return sum;
+}
+
+static void run_block(const Pass *pass, Scratch *s, int block, double *lane_c, double *lane_u, double *cost) {
     const Problem *problem = pass->problem;
     const Model *model = pass->model;
     const size_t rows = 3 * (size_t)problem->frames;
@@ -421,18 +434,16 @@ static double run_block(const Pass *pass, Scratch *s, int block, double *lane_c,
     s->view.diagonal = packed ? s->diagonal : pass->diagonal;
     s->view.allowed = s->allowed;
     memset(s->wp, 0, (size_t)BLOCK * 4 * (size_t)n * sizeof *s->wp);
-    double sum = 0;
     for (int v = v0; v < v1; v++) {
         const double *d = s->d + (size_t)(v - v0) * 4 * (size_t)n;
         Support support;
-        sum += problem->mass[v] * solve_vertex(pass, s, n, v, d, &support);
+        solve_vertex(pass, s, n, v, d, &support);
         if (cost) {
             add_removal_costs(pass, s, n, v, d, &support, cost);
         }
         add_moments(pass, s, v, &support, s->wp + (size_t)(v - v0) * 4 * (size_t)n, lane_u);
     }
     add_products(pass, s, n, packed, lane_c);
-    return sum;
 }
 
 static void run_lane(void *user, int lane, int worker) {
@@ -452,8 +463,10 @@ static void run_lane(void *user, int lane, int worker) {
         if (worker == 0) {
             call_poll(pass->call, -1);
         }
-        sums[bones] +=
+        if (!pass->plan->only || pass->plan->only[block]) {
             run_block(pass, &pass->scratch[worker], block, c, u, pass->plan->removal_cost ? sums : NULL);
+        }
+        sums[bones] += block_objective(pass, block);
     }
 }
 

@@ -89,6 +89,7 @@ typedef struct PassPlan {
     double smoothing;          /* lambda: pull of the neighbours' mean weights; 0: none */
     const uint8_t *candidates; /* [v][bytes] one bit a bone that a vertex may use */
     int bytes;                 /* 0: all bones */
+    const uint8_t *only;       /* [blocks] 0: vertices stay and add nothing to the moments; NULL: all */
     double *removal_cost;      /* [bones] out: rise of the error when a bone goes, or NULL */
 } PassPlan;
 
@@ -139,14 +140,17 @@ void rig_write(const Problem *problem, const Placement *placement, const Model *
 typedef struct Locality {
     uint8_t *candidates; /* [v][bytes] */
     int bytes;
-    void *regions; /* a worker's scratch each */
+    uint8_t *touched; /* [blocks] 1 where the last strip forbade something */
+    void *regions;    /* a worker's scratch each */
 } Locality;
 int locality_make(Call *call, const Problem *problem, int capacity, Locality *locality);
 int locality_update(Call *call, const Problem *problem, const Model *model, double radius, int hops,
                     Locality *locality);
-/* Forbids what lies outside main regions and weights too faint to keep; returns how many, -1 when
+/* Forbids what lies outside main regions and marks the blocks it touches; returns how many, -1 when
  * memory is out. */
 int locality_strip(Call *call, const Problem *problem, const Model *model, Locality *locality);
+/* Forbids weights too faint to be worth an artist's time, likewise. */
+int locality_strip_faint(const Problem *problem, const Model *model, Locality *locality);
 
 /* descent.c */
 typedef struct Descent {
@@ -164,7 +168,9 @@ typedef struct Descent {
     int search_first;  /* the first pass looks for every vertex's bones from nothing */
     int keep;          /* iterations for which the candidates stay */
     int frozen;        /* they stay for good */
-    double cut;        /* the objective after the last settling over that before regions were cut */
+    int steep_most;    /* iterations in all while the error still falls steeply; 0: no more than asked */
+    double expected;   /* squared error that the sample promised; 0: unknown */
+    double cut;        /* by how much the objective rose when regions were held together */
     double smoothness; /* how strongly weights follow their neighbours' */
 } Descent;
 int descent_make(Call *call, const Problem *problem, Model *model, Descent *descent);

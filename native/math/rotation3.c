@@ -15,6 +15,7 @@ enum { NEWTON_STEPS = 12, JACOBI_SWEEPS = 30 };
 static const double CLOSE_ENOUGH = 1e-8; /* of a Newton step, radians: the next one is below rounding */
 static const double GUESS_PULL = 1e-10;  /* of |h|: settles axes that h does not determine */
 static const double DETERMINED = 1e-9;   /* of trace S: smaller pivots are left to the eigenvector */
+static const double ROUNDING = 1e-6;     /* of r' r - I: one step of orthonormalise takes it off */
 
 static void multiply_transposed(const double a[9], const double b[9], double ab[9]) {
     for (int i = 0; i < 3; i++) {
@@ -24,10 +25,13 @@ static void multiply_transposed(const double a[9], const double b[9], double ab[
     }
 }
 
-/* r <- r (3 I - r' r) / 2: one Newton-Schulz step takes rounding off a rotation */
-static void orthonormalise(double r[9]) {
-    double s[9], old[9];
+/* r <- r (3 I - r' r) / 2: one Newton-Schulz step takes rounding off a rotation; 0 when r was none */
+static int orthonormalise(double r[9]) {
+    double s[9], old[9], off = 0;
     multiply_transposed(r, r, s);
+    for (int i = 0; i < 9; i++) {
+        off = fmax(off, fabs(s[i] - (i % 4 == 0)));
+    }
     memcpy(old, r, sizeof old);
     for (int i = 0; i < 3; i++) {
         for (int j = 0; j < 3; j++) {
@@ -35,6 +39,7 @@ static void orthonormalise(double r[9]) {
             r[3 * i + j] = 1.5 * old[3 * i + j] - 0.5 * t;
         }
     }
+    return off < ROUNDING;
 }
 
 static void from_quaternion(const double q[4], double r[9]) {
@@ -97,8 +102,7 @@ static int newton(const double h[9], double r[9]) {
         }
         turn(r, w);
         if (size < CLOSE_ENOUGH * CLOSE_ENOUGH) {
-            orthonormalise(r);
-            return 1;
+            return orthonormalise(r);
         }
     }
     return 0;

@@ -70,8 +70,10 @@ static double step_to_bound(int n, const int *free_at, const double *w, const do
     return step;
 }
 
-/* The fixed weight whose growth lowers w' Q w most steeply, or -1 at the optimum. */
-static int releasable(int n, const double *q, const double *w, double ridge, double *value) {
+/* The fixed weight whose growth lowers w' Q w most steeply, or -1 at the optimum. A free one may be zero,
+ * too, where its share is too small for a number. */
+static int releasable(int n, const double *q, const double *w, const int *is_free, double ridge,
+                      double *value) {
     double gradient[SIMPLEX_MAX], objective = 0;
     for (int i = 0; i < n; i++) {
         gradient[i] = 0;
@@ -84,7 +86,7 @@ static int releasable(int n, const double *q, const double *w, double ridge, dou
     int best = -1;
     double least = objective - ridge;
     for (int i = 0; i < n; i++) {
-        if (w[i] == 0.0 && gradient[i] < least) {
+        if (!is_free[i] && gradient[i] < least) {
             least = gradient[i];
             best = i;
         }
@@ -93,9 +95,10 @@ static int releasable(int n, const double *q, const double *w, double ridge, dou
 }
 
 double simplex_ls(int n, const double *q, double ridge, double *w) {
-    int free_at[SIMPLEX_MAX], free_count = 0;
+    int free_at[SIMPLEX_MAX], is_free[SIMPLEX_MAX], free_count = 0;
     for (int i = 0; i < n; i++) {
-        if (w[i] > 0) {
+        is_free[i] = w[i] > 0;
+        if (is_free[i]) {
             free_at[free_count++] = i;
         }
     }
@@ -110,14 +113,16 @@ double simplex_ls(int n, const double *q, double ridge, double *w) {
         }
         if (blocking >= 0) {
             w[free_at[blocking]] = 0;
+            is_free[free_at[blocking]] = 0;
             free_at[blocking] = free_at[--free_count];
             continue;
         }
-        const int released = releasable(n, q, w, ridge, &value);
+        const int released = releasable(n, q, w, is_free, ridge, &value);
         if (released < 0) {
             break;
         }
         free_at[free_count++] = released;
+        is_free[released] = 1;
     }
     return value;
 }

@@ -252,8 +252,15 @@ void judge_locality(const ossify_poses *poses, const ossify_rig *rig) {
         CHECK(parts_of(&table, rig, b, 0.02f) <= 1);
         CHECK(parts_of(&table, rig, b, 0.05f) <= 1);
     }
-    for (int64_t i = 0; i < poses->vertex_count * rig->influences; i++)
-        CHECK(rig->influence_weights[i] == 0 || rig->influence_weights[i] >= 0.0099999f);
     free(table.beside);
     free(table.part);
+}
+
+double faint_share(const ossify_poses *poses, const ossify_rig *rig) {
+    double faint = 0, all = 0;
+    for (int64_t i = 0; i < poses->vertex_count * rig->influences; i++) {
+        all += rig->influence_weights[i] > 0;
+        faint += rig->influence_weights[i] > 0 && rig->influence_weights[i] < 0.0099999f;
+    }
+    return faint / all;
 }

@@ -12,7 +12,9 @@ void judge_weights(const ossify_poses *poses, const ossify_rig *rig, const uint8
 /* No small turn or shift of a bone in a frame lowers the error by more than `slack` of itself. */
 void judge_bones(const ossify_poses *poses, const ossify_rig *rig, double slack);
 
-/* Every bone's {w > 0.02} and {w > 0.05} is one connected region, and no weight is below 0.01. */
+/* Every bone's {w > 0.02} and {w > 0.05} is one connected region. */
 void judge_locality(const ossify_poses *poses, const ossify_rig *rig);
+/* The share of influences with a weight below 0.01, which an artist would only wipe away. */
+double faint_share(const ossify_poses *poses, const ossify_rig *rig);
 
 #endif

@@ -207,3 +207,18 @@ TEST(rotation_may_be_written_over_the_guess) {
     rotation_nearest(h, guess, guess);
     CHECK(memcmp(r, guess, sizeof r) == 0);
 }
+
+TEST(rotation_from_a_guess_that_is_none_is_one) {
+    static const double sizes[] = {1e-9, 0.5, 1.001, 3, 1e5};
+    uint64_t random = 9;
+    for (int i = 0; i < 100; i++) {
+        double h[9], guess[9], r[9];
+        random_matrix(&random, h);
+        random_matrix(&random, guess);
+        for (int j = 0; j < 9; j++)
+            guess[j] = sizes[i % 5] * (i % 2 ? guess[j] : IDENTITY[j]);
+        rotation_nearest(h, guess, r);
+        check_rotation(r);
+        CHECK_NEAR(score(r, h), best_score(h), 1e-4);
+    }
+}

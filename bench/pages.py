@@ -217,7 +217,7 @@ def memory_page(r):
 
 
 def noise_page(r):
-    yield f"## Smoothness on a noisy scan ({label(r)}, noise of {r['percent']} % of the size)"
+    yield f"## Smoothness on a noisy scan ({label(r)}, {r['frames']} frames, noise of {r['percent']} % of the size)"
     head = (
         "smoothness",
         "E_RMS against the noisy frames",

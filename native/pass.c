@@ -3,8 +3,7 @@
  * Le & Deng 2012 (SSDR), lines 3 and 6 of Algorithm 1, on moments. Block by block of vertices,
  * while their frames are in cache:
  *     D[v,b] = sum_f M[b,f]' x[v,f]                    matrix product (BLOCK x 3F)(3F x 4B)
- *     weights from G[b,c] = sum_f M[b,f]' M[c,f] and D (weights.c)
- *     rest pose from the same numbers (rest_pose.c)
+ *     weights and rest pose from G[b,c] = sum_f M[b,f]' M[c,f] and D (vertex.c)
  *     C[b,f] += w x p~',  U[b,c] += w_b w_c p~ p~'     matrix product (3F x BLOCK)(BLOCK x 4B)
  * Only the bones that a block's vertices may use take part in its products.
  *
@@ -14,41 +13,11 @@
 #include <string.h>
 
 #include "math/lapack.h"
-#include "rooms.h"
-#include "weights.h"
+#include "pass.h"
 
 enum { BLOCKS_A_LANE = 8, LEAST_LANES = 8 };
 
-static const double RIDGE = 1e-14;               /* of |x|^2: covers the rounding of the Gram matrix */
 static const double LANE_BYTES = 64.0 * 1048576; /* what all lanes may take, or a quarter of the frames */
-
-/* What one worker needs for a block. */
-typedef struct Scratch {
-    double *x;  /* [3F][BLOCK] */
-    double *m;  /* [3F][n][4] transforms of the bones at hand */
-    double *d;  /* [BLOCK][n][4] */
-    double *wp; /* [BLOCK][n][4] mass w p~ */
-    double *c;  /* [3F][n][4] */
-    double *gram, *diagonal;
-    int *at_hand; /* [n] */
-    int *local;   /* [bones] index among at_hand, or -1 */
-    VertexView view;
-    double *mean; /* [n] neighbours' mean weights */
-    uint8_t *allowed;
-} Scratch;
-
-typedef struct Pass {
-    Call *call;
-    const Problem *problem;
-    Model *model;
-    Moments *moments;
-    const PassPlan *plan;
-    const double *gram, *diagonal; /* of all bones */
-    const int *old_bone;           /* weights before the pass, for the neighbours' means */
-    const double *old_weight;
-    int stride;
-    Scratch *scratch; /* [workers] */
-} Pass;
 
 static size_t padded(int n) {
     return ((size_t)n + 3) & ~(size_t)3;
@@ -82,12 +51,6 @@ static void form_of(const double *g, size_t ld, double form[MONOMIALS]) {
     form[3] = g[1] + g[ld], form[4] = g[2] + g[2 * ld], form[5] = g[ld + 2] + g[2 * ld + 1];
     form[6] = g[3] + g[3 * ld], form[7] = g[ld + 3] + g[3 * ld + 1], form[8] = g[2 * ld + 3] + g[3 * ld + 2];
     form[9] = g[3 * ld + 3];
-}
-
-static void monomials_of(const double p[3], double monomial[MONOMIALS]) {
-    const double x = p[0], y = p[1], z = p[2];
-    const double all[MONOMIALS] = {x * x, y * y, z * z, x * y, x * z, y * z, x, y, z, 1};
-    memcpy(monomial, all, sizeof all);
 }
 
 static int make_gram(Call *call, const Problem *problem, const Model *model, double *gram, double *diagonal,
@@ -137,14 +100,6 @@ static int make_scratch(Call *call, const Problem *problem, const Model *model, 
         scratch->diagonal = arena_take(arena, MONOMIALS * stride, sizeof(double));
     }
     return !arena->failed;
-}
-
-static int may_use(const PassPlan *plan, int v, int b) {
-    return plan->candidates[(size_t)v * (size_t)plan->bytes + (size_t)(b >> 3)] >> (b & 7) & 1;
-}
-
-static int keeps_weights(const Pass *pass, int v) {
-    return !pass->plan->solve_weights || (pass->problem->held && pass->problem->held[v]);
 }
 
 /* Lists the bones that the block's vertices may use or keep; returns their number. */
@@ -214,179 +169,6 @@ static void widen(const float *from, size_t count, double *to) {
     }
 }
 
-/* Neighbours' mean weights, by the weights before this pass. */
-static void neighbours_mean(const Pass *pass, Scratch *s, int n, int v) {
-    const Graph *graph = &pass->problem->graph;
-    const size_t k = (size_t)pass->model->influences;
-    memset(s->mean, 0, (size_t)n * sizeof *s->mean);
-    const int64_t first = graph->first[v], last = graph->first[v + 1];
-    double sum = 0;
-    for (int64_t e = first; e < last; e++) {
-        const size_t u = (size_t)graph->neighbour[e] * k;
-        for (size_t i = 0; i < k && pass->old_bone[u + i] >= 0; i++) {
-            const int b = s->local[pass->old_bone[u + i]];
-            if (b >= 0) {
-                s->mean[b] += pass->old_weight[u + i];
-                sum += pass->old_weight[u + i];
-            }
-        }
-    }
-    for (int b = 0; b < n && sum > 0; b++) {
-        s->mean[b] /= sum;
-    }
-}
-
-/* The vertex's least squares at rest position p. */
-static void view_at(const Pass *pass, Scratch *s, int n, int v, const double *d, const double p[3],
-                    int smooth) {
-    VertexView *view = &s->view;
-    const double square = pass->problem->square[v];
-    monomials_of(p, view->monomial);
-    view->smoothing = smooth ? pass->plan->smoothing : 0;
-    view->square = square;
-    view->ridge = RIDGE * (square + pass->problem->frames);
-    for (int i = 0; i < n; i++) {
-        const double *di = d + 4 * i;
-        view->linear[i] = di[0] * p[0] + di[1] * p[1] + di[2] * p[2] + di[3];
-        if (view->smoothing > 0) {
-            view->linear[i] += view->smoothing * s->mean[i];
-            view->square += view->smoothing * s->mean[i] * s->mean[i];
-        }
-    }
-    view_begin(view);
-}
-
-static void load_support(const Pass *pass, const Scratch *s, int v, int keep, Support *support) {
-    const size_t k = (size_t)pass->model->influences, at = (size_t)v * k;
-    support->count = 0;
-    double sum = 0;
-    for (size_t i = 0; i < k && pass->model->bone[at + i] >= 0; i++) {
-        const int b = s->local[pass->model->bone[at + i]];
-        if (b >= 0 && (keep || s->allowed[b])) {
-            support->bone[support->count] = b;
-            support->weight[support->count++] = pass->model->weight[at + i];
-            sum += pass->model->weight[at + i];
-        }
-    }
-    if (!keep && sum > 0) {
-        for (int i = 0; i < support->count; i++) {
-            support->weight[i] /= sum;
-        }
-    }
-}
-
-static void store_support(const Pass *pass, const Scratch *s, int v, const Support *support) {
-    const size_t k = (size_t)pass->model->influences, at = (size_t)v * k;
-    for (size_t i = 0; i < k; i++) {
-        const int used = (int)i < support->count;
-        pass->model->bone[at + i] = used ? s->at_hand[support->bone[i]] : -1;
-        pass->model->weight[at + i] = used ? support->weight[i] : 0;
-    }
-}
-
-/* Sum over the support of w_b w_c G[b,c] as a form, and of w_b D[b]. */
-static void blend_form(const VertexView *view, const Support *support, const double *d,
-                       double form[MONOMIALS], double blend[4]) {
-    memset(form, 0, MONOMIALS * sizeof *form);
-    memset(blend, 0, 4 * sizeof *blend);
-    for (int i = 0; i < support->count; i++) {
-        const int b = support->bone[i];
-        const double *g = view->gram + (size_t)b * MONOMIALS * (size_t)view->stride;
-        for (int j = 0; j <= i; j++) {
-            const double ww = (i == j ? 1 : 2) * support->weight[i] * support->weight[j];
-            for (int m = 0; m < MONOMIALS; m++) {
-                form[m] += ww * g[(size_t)m * (size_t)view->stride + (size_t)support->bone[j]];
-            }
-        }
-        for (int m = 0; m < 4; m++) {
-            blend[m] += support->weight[i] * d[4 * b + m];
-        }
-    }
-}
-
-static double squared_error(const double form[MONOMIALS], const double blend[4], const double p[3],
-                            double square) {
-    double monomial[MONOMIALS],
-        value = square - 2 * (blend[0] * p[0] + blend[1] * p[1] + blend[2] * p[2] + blend[3]);
-    monomials_of(p, monomial);
-    for (int m = 0; m < MONOMIALS; m++) {
-        value += form[m] * monomial[m];
-    }
-    return value > 0 ? value : 0;
-}
-
-/* A vertex's share of the objective: its squared error, and how far its rest pose has moved. */
-static double vertex_objective(const Pass *pass, int v) {
-    const double *p = pass->model->rest + 3 * (size_t)v, *given = pass->problem->rest + 3 * (size_t)v;
-    double moved = 0;
-    for (int i = 0; i < 3; i++) {
-        moved += (p[i] - given[i]) * (p[i] - given[i]);
-    }
-    return pass->problem->mass[v] * (pass->model->error[v] + pass->plan->rest_pull * moved);
-}
-
-/* Weights, rest pose and error of one vertex. */
-static void solve_vertex(const Pass *pass, Scratch *s, int n, int v, const double *d, Support *support) {
-    const Problem *problem = pass->problem;
-    const PassPlan *plan = pass->plan;
-    double *p = pass->model->rest + 3 * (size_t)v;
-    const int keep = keeps_weights(pass, v);
-    for (int b = 0; b < n; b++) {
-        s->allowed[b] = (uint8_t)(plan->bytes == 0 || may_use(plan, v, s->at_hand[b]));
-    }
-    load_support(pass, s, v, keep, support);
-    if (!keep) {
-        const int smooth = plan->smoothing > 0;
-        if (smooth) {
-            neighbours_mean(pass, s, n, v);
-        }
-        view_at(pass, s, n, v, d, p, smooth);
-        weights_solve(&s->view, pass->model->influences, plan->search, support);
-        store_support(pass, s, v, support);
-    }
-    double form[MONOMIALS], blend[4];
-    blend_form(&s->view, support, d, form, blend);
-    if (plan->solve_rest) {
-        rest_solve(form, blend, plan->rest_pull, problem->rest + 3 * (size_t)v, p);
-    }
-    pass->model->error[v] = squared_error(form, blend, p, problem->square[v]);
-}
-
-static void add_removal_costs(const Pass *pass, Scratch *s, int n, int v, const double *d,
-                              const Support *support, double *cost) {
-    view_at(pass, s, n, v, d, pass->model->rest + 3 * (size_t)v, 0);
-    Support now = *support;
-    now.value = pass->model->error[v];
-    for (int i = 0; i < support->count; i++) {
-        const double loss = weights_loss(&s->view, pass->model->influences, &now, i);
-        cost[s->at_hand[support->bone[i]]] += pass->problem->mass[v] * fmax(loss, 0);
-    }
-}
-
-/* Adds mass w_b w_c p~ p~' to U and writes the vertex's row of mass w p~. */
-static void add_moments(const Pass *pass, const Scratch *s, int v, const Support *support, double *wp,
-                        double *u) {
-    const double *p = pass->model->rest + 3 * (size_t)v;
-    const double mass = pass->problem->mass[v];
-    const size_t bones = (size_t)pass->model->capacity;
-    double monomial[MONOMIALS];
-    monomials_of(p, monomial);
-    for (int i = 0; i < support->count; i++) {
-        const double w = mass * support->weight[i];
-        double *row = wp + 4 * support->bone[i];
-        row[0] = w * p[0], row[1] = w * p[1], row[2] = w * p[2], row[3] = w;
-        const size_t b = (size_t)s->at_hand[support->bone[i]];
-        for (int j = 0; j < support->count; j++) {
-            const size_t c = (size_t)s->at_hand[support->bone[j]];
-            double *ubc = u + (b * bones + c) * MONOMIALS;
-            const double ww = w * support->weight[j];
-            for (int m = 0; m < MONOMIALS && c <= b; m++) {
-                ubc[m] += ww * monomial[m];
-            }
-        }
-    }
-}
-
 /* C of the lane += X (w p~)' over the block */
 static void add_products(const Pass *pass, Scratch *s, int n, int packed, double *lane_c) {
     const int rows = 3 * pass->problem->frames, ld = 4 * pass->model->capacity;
@@ -437,11 +219,11 @@ static void run_block(const Pass *pass, Scratch *s, int block, double *lane_c, d
     for (int v = v0; v < v1; v++) {
         const double *d = s->d + (size_t)(v - v0) * 4 * (size_t)n;
         Support support;
-        solve_vertex(pass, s, n, v, d, &support);
+        vertex_solve(pass, s, n, v, d, &support);
         if (cost) {
-            add_removal_costs(pass, s, n, v, d, &support, cost);
+            vertex_removal_costs(pass, s, n, v, d, &support, cost);
         }
-        add_moments(pass, s, v, &support, s->wp + (size_t)(v - v0) * 4 * (size_t)n, lane_u);
+        vertex_moments(pass, s, v, &support, s->wp + (size_t)(v - v0) * 4 * (size_t)n, lane_u);
     }
     add_products(pass, s, n, packed, lane_c);
 }

@@ -125,6 +125,15 @@ TEST(simplex_of_two_opposite_columns_is_their_zero) {
     CHECK_NEAR(w[0], 0.75, 1e-9);
 }
 
+/* The optimum on two of the three is 1e-400 each, which is zero. */
+TEST(simplex_of_shares_too_small_for_a_number_ends) {
+    double q[SIMPLEX_MAX * SIMPLEX_MAX] = {0}, w[3] = {0.2, 0.3, 0.5};
+    q[0] = 1e-200;
+    q[SIMPLEX_MAX + 1] = q[2 * SIMPLEX_MAX + 2] = 1e200;
+    CHECK_NEAR(simplex_ls(3, q, 1e-300, w), 1e-200, 1e-210);
+    CHECK_NEAR(w[0], 1, 1e-15);
+}
+
 TEST(simplex_of_equal_columns_ends) {
     double q[SIMPLEX_MAX * SIMPLEX_MAX], w[SIMPLEX_MAX];
     for (int i = 0; i < SIMPLEX_MAX * SIMPLEX_MAX; i++)

@@ -58,7 +58,9 @@ static int64_t refine(Task *task, const Effort *effort, double expected, Model *
     descent.smoothness = settings->smoothness;
     descent.steep_most = settings->iterations > 0 ? 0 : STEEP_ITERATIONS;
     descent_restart(&descent);
-    const int how = explore_settle(&descent, most, effort->refine_tolerance, enough, effort);
+    /* repairs would take more iterations than were asked for */
+    const Effort *repairs = settings->iterations > 0 ? NULL : effort;
+    const int how = explore_settle(&descent, most, effort->refine_tolerance, enough, repairs);
     if (how < 0) {
         return ended(call);
     }

@@ -65,31 +65,75 @@ static int run_cycle(Descent *descent, int bones, int extra, double reach, const
            descent_settle(descent, effort->cycle_settle, effort->tolerance, 0) >= 0;
 }
 
-int explore_settle(Descent *descent, int most, double tolerance, double enough, const Effort *effort) {
-    Call *call = descent->call;
+/* 1 when it costs much to hold the regions together. */
+static int is_cut(const Descent *descent) {
+    return descent->cut >= BAD_CUT;
+}
+
+/* Mends what the cut to connected regions broke, and takes the mending back if it does not help. */
+static int repair_cuts(Descent *descent, const Effort *effort, Model *best) {
     const Problem *problem = descent->problem;
     const int bones = descent->model->bones;
-    int how = descent_settle(descent, most, tolerance, enough);
-    if (how < 0 || descent->cut < BAD_CUT || descent->model->capacity == bones) {
-        return how;
-    }
-    ArenaPiece *mark = arena_mark(&call->arena);
-    Model best;
-    if (!model_make(call, problem, descent->model->capacity, descent->model->influences, &best)) {
-        return -1;
-    }
-    for (int repair = 0; repair < REPAIRS && how >= 0 && descent->cut >= BAD_CUT; repair++) {
+    for (int repair = 0; repair < REPAIRS && is_cut(descent); repair++) {
         const double objective = descent->objective;
-        model_copy(problem, descent->model, &best);
-        how = run_cycle(descent, bones, 1, REPAIR_REACH, effort, NULL) ? how : -1;
-        if (how >= 0 && descent->objective >= objective) {
-            model_copy(problem, &best, descent->model);
+        model_copy(problem, descent->model, best);
+        if (!run_cycle(descent, bones, 1, REPAIR_REACH, effort, NULL)) {
+            return 0;
+        }
+        if (descent->objective >= objective) {
+            model_copy(problem, best, descent->model);
             descent->objective = objective;
             break;
         }
     }
-    arena_return(&call->arena, mark);
-    return how;
+    return 1;
+}
+
+/* Bones that no vertex follows. */
+static int remove_idle(const Problem *problem, Model *model) {
+    const int before = model->bones;
+    for (int b = model->bones - 1; b >= 0; b--) {
+        if (model_bone_is_idle(problem, model, b)) {
+            model_remove_bone(problem, model, b);
+        }
+    }
+    return before - model->bones;
+}
+
+/* A bone that lost its last vertex is worth more where the error is most. */
+static int replace_idle(Descent *descent, int most, double tolerance, double enough) {
+    for (int round = 0; round < REPAIRS; round++) {
+        const int idle = remove_idle(descent->problem, descent->model);
+        if (idle == 0) {
+            break;
+        }
+        if (reseed_insert(descent->call, descent->problem, descent->model, idle, NULL) < 0) {
+            return 0;
+        }
+        descent_restart(descent);
+        if (descent_settle(descent, most, tolerance, enough) < 0) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+int explore_settle(Descent *descent, int most, double tolerance, double enough, const Effort *effort) {
+    Call *call = descent->call;
+    int how = descent_settle(descent, most, tolerance, enough);
+    if (how < 0 || descent->model->capacity == descent->model->bones) {
+        return how;
+    }
+    if (effort && is_cut(descent)) {
+        ArenaPiece *mark = arena_mark(&call->arena);
+        Model best;
+        const int mended =
+            model_make(call, descent->problem, descent->model->capacity, descent->model->influences, &best) &&
+            repair_cuts(descent, effort, &best);
+        arena_return(&call->arena, mark);
+        how = mended ? how : -1;
+    }
+    return how < 0 || !replace_idle(descent, most, tolerance, enough) ? -1 : how;
 }
 
 static int run_cycles(Descent *descent, int bones, const Effort *effort, double enough) {

@@ -78,6 +78,16 @@ void model_remove_bone(const Problem *problem, Model *model, int gone) {
     model->bones = last;
 }
 
+int model_bone_is_idle(const Problem *problem, const Model *model, int b) {
+    const size_t all = (size_t)problem->vertices * (size_t)model->influences;
+    for (size_t i = 0; i < all; i++) {
+        if (model->bone[i] == b && model->weight[i] > 0) {
+            return 0;
+        }
+    }
+    return !model->held_bone[b];
+}
+
 double model_squared_error(const Problem *problem, const Model *model) {
     double sum = 0;
     for (int v = 0; v < problem->vertices; v++) {

@@ -131,6 +131,10 @@ static int take_arrays(Call *call, Problem *problem) {
     return !call->arena.failed;
 }
 
+static int still_wanted(void *call) {
+    return !call_poll(call, -1);
+}
+
 static int renumbered_graph(Call *call, const ossify_poses *poses, Problem *problem) {
     int *renumber = arena_take(&call->arena, (size_t)problem->vertices, sizeof *renumber);
     if (!renumber) {
@@ -139,7 +143,8 @@ static int renumbered_graph(Call *call, const ossify_poses *poses, Problem *prob
     for (int v = 0; v < problem->vertices; v++) {
         renumber[problem->caller[v]] = v;
     }
-    const int made = graph_of_surface(&call->arena, call->pool, problem->vertices, problem->rest,
+    const GraphWatch watch = {still_wanted, call};
+    const int made = graph_of_surface(&call->arena, call->pool, &watch, problem->vertices, problem->rest,
                                       poses->triangle_count, poses->triangles, renumber, &problem->graph);
     arena_give(&call->arena, renumber);
     return made;
@@ -249,7 +254,6 @@ int problem_thin_vertices(Call *call, const Problem *whole, int vertices, Proble
     if (!take_arrays(call, sample) || !walk_make(&call->arena, &whole->graph, &walk)) {
         return 0;
     }
-    int *rank = walk.reached; /* free until the walk has begun */
     walk_begin(&walk);
     for (int i = 0; i < vertices; i++) {
         const int from = (int)((2 * (int64_t)i + 1) * whole->vertices / (2 * (int64_t)vertices));
@@ -259,6 +263,7 @@ int problem_thin_vertices(Call *call, const Problem *whole, int vertices, Proble
         walk_source(&walk, from);
     }
     walk_run(&walk, &whole->graph, whole->vertices, INFINITY);
+    int *rank = walk.reached; /* the order is of no more use */
     for (int i = 0; i < vertices; i++) {
         rank[sample->caller[i]] = i;
     }

@@ -165,6 +165,8 @@ static int worst_open(const double *score, const uint8_t *closed, int n) {
 
 int reseed_insert(Call *call, const Problem *problem, Model *model, int count, uint64_t *random) {
     ArenaPiece *mark = arena_mark(&call->arena);
+    const int room = model->capacity - model->bones;
+    count = count < room ? count : room;
     const int n = problem->vertices, bones = model->bones + count;
     const int most = LEAST_BALL + n / (8 * bones) < n ? LEAST_BALL + n / (8 * bones) : n;
     const size_t rows = 3 * (size_t)problem->frames;

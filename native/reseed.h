@@ -4,8 +4,9 @@
 
 #include "rooms.h"
 
-/* Adds up to `count` bones at the worst places, by model->error; fewer when the rest is rounding.
- * With `random`, places are drawn: worse ones are likelier. Returns how many, or -1 when memory is out. */
+/* Adds up to `count` bones at the worst places, by model->error; fewer when there is no room or the rest
+ * is rounding. With `random`, places are drawn: worse ones are likelier. Returns how many, or -1 when
+ * memory is out. */
 int reseed_insert(Call *call, const Problem *problem, Model *model, int count, uint64_t *random);
 /* The bone that is not held and costs least to lose, or -1. */
 int reseed_cheapest(const Model *model, const double *cost);

@@ -54,13 +54,30 @@ static void read_transforms(const Problem *problem, const Placement *placement, 
     }
 }
 
-static void read_influences(const ossify_rig *rig, size_t from, Model *model, size_t v) {
+/* The strongest that there is room for, summing to one; of a held vertex all, as they are. */
+static void read_influences(const ossify_rig *rig, size_t from, int held, Model *model, size_t v) {
     const size_t k = (size_t)model->influences, wide = (size_t)rig->influences;
-    for (size_t i = 0, used = 0; i < wide && used < k; i++) {
-        if (rig->influence_bones[from * wide + i] >= 0 && rig->influence_weights[from * wide + i] > 0) {
-            model->bone[v * k + used] = rig->influence_bones[from * wide + i];
-            model->weight[v * k + used++] = (double)rig->influence_weights[from * wide + i];
+    int *bone = model->bone + v * k;
+    double *weight = model->weight + v * k, sum = 0;
+    for (size_t i = 0, used = 0; i < wide; i++) {
+        const int b = rig->influence_bones[from * wide + i];
+        const double w = (double)rig->influence_weights[from * wide + i];
+        if (b < 0 || !(w > 0) || (used == k && w <= weight[k - 1])) {
+            continue;
         }
+        size_t at = used < k ? used++ : k - 1;
+        for (; at > 0 && weight[at - 1] < w; at--) {
+            bone[at] = bone[at - 1];
+            weight[at] = weight[at - 1];
+        }
+        bone[at] = b;
+        weight[at] = w;
+    }
+    for (size_t i = 0; i < k; i++) {
+        sum += weight[i];
+    }
+    for (size_t i = 0; i < k && !held; i++) {
+        weight[i] /= sum;
     }
 }
 
@@ -71,7 +88,7 @@ void rig_read(const Problem *problem, const Placement *placement, const ossify_r
     for (size_t v = 0; v < (size_t)problem->vertices; v++) {
         const size_t from = (size_t)problem->caller[v];
         if (rig->given & OSSIFY_GIVEN_WEIGHTS) {
-            read_influences(rig, from, model, v);
+            read_influences(rig, from, problem->held && problem->held[v], model, v);
         }
         for (size_t a = 0; a < 3; a++) {
             model->rest[3 * v + a] =

@@ -127,6 +127,8 @@ int model_make(Call *call, const Problem *problem, int capacity, int influences,
 void model_copy(const Problem *problem, const Model *from, Model *to);
 void model_copy_vertices(const Problem *problem, const Model *from, Model *to);
 void model_remove_bone(const Problem *problem, Model *model, int gone);
+/* 1 when no vertex follows the bone, and it is not held. */
+int model_bone_is_idle(const Problem *problem, const Model *model, int b);
 double model_squared_error(const Problem *problem, const Model *model);
 
 /* rig.c: the caller's rig to a model, and back. With `rigid`, bones that are not held become rotations.
@@ -187,7 +189,7 @@ int descent_run(Descent *descent, int most, double tolerance, double enough);
  * bone's region. */
 int descent_settle(Descent *descent, int most, double tolerance, double enough);
 
-/* transforms.c: the bone step, Eq. 6-10, or the affine optimum */
+/* transforms.c: the bone step, Eq. 6-10, or the affine optimum. Returns 0 when the call must end. */
 int transforms_update(Call *call, const Problem *problem, Model *model, Moments *moments, int flexible,
                       int sweeps);
 

@@ -84,8 +84,10 @@ static void fit_rigid(const Update *update, int frame, int b) {
 
 static void sweep_frame(void *user, int frame, int worker) {
     const Update *update = user;
-    (void)worker;
-    for (int sweep = 0; sweep < update->sweeps; sweep++) {
+    for (int sweep = 0; sweep < update->sweeps && !update->call->cancelled; sweep++) {
+        if (worker == 0) {
+            call_poll(update->call, -1);
+        }
         for (int b = 0; b < update->model->bones; b++) {
             fit_rigid(update, frame, b);
         }
@@ -190,5 +192,5 @@ int transforms_update(Call *call, const Problem *problem, Model *model, Moments 
         pool_run(call->pool, problem->frames, sweep_frame, &update);
     }
     arena_return(&call->arena, mark);
-    return done;
+    return done && !call->cancelled;
 }

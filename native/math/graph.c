@@ -6,11 +6,13 @@
 #include "graph.h"
 
 #include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "nearest.h"
 
-enum { NEIGHBOURS = 8 };
+enum { NEIGHBOURS = 8, FEW = 32, CHUNK = 1024 /* vertices between two questions to the watcher */ };
 
 typedef struct Edge {
     int low, high;
@@ -53,10 +55,18 @@ static void fill_lists(const Edges *edges, int64_t *first, int *neighbour) {
     }
 }
 
-/* Sorts a vertex's few neighbours and drops doubles; returns how many are left. */
+static int compare_numbers(const void *a, const void *b) {
+    const int x = *(const int *)a, y = *(const int *)b;
+    return (x > y) - (x < y);
+}
+
+/* Sorts a vertex's neighbours, as a rule few, and drops doubles; returns how many are left. */
 static int64_t tidy_list(int *list, int64_t count) {
     int64_t kept = 0;
-    for (int64_t i = 1; i < count; i++) {
+    if (count > FEW) {
+        qsort(list, (size_t)count, sizeof *list, compare_numbers);
+    }
+    for (int64_t i = 1; i < count && count <= FEW; i++) {
         const int v = list[i];
         int64_t at = i;
         for (; at > 0 && list[at - 1] > v; at--) {
@@ -72,7 +82,7 @@ static int64_t tidy_list(int *list, int64_t count) {
     return kept;
 }
 
-/* Edges to neighbour lists, in time linear in their number. */
+/* Edges to neighbour lists. */
 static int lists_of(Arena *arena, int vertices, const double *points, const Edges *edges, Graph *graph) {
     graph->vertices = vertices;
     graph->first = arena_take(arena, (size_t)vertices + 2, sizeof *graph->first);
@@ -124,18 +134,24 @@ static int unite_edges(int *parent, int vertices, const Edges *edges) {
     return components;
 }
 
+static int wanted(const GraphWatch *watch) {
+    return watch == NULL || watch->wanted(watch->user);
+}
+
 typedef struct NearTask {
     const Tree *tree;
     int *near; /* [v][NEIGHBOURS], -1 unused */
+    const GraphWatch *watch;
+    atomic_int stopped;
 } NearTask;
 
-enum { NEAR_CHUNK = 1024 };
-
 static void find_nearest(void *user, int task, int worker) {
-    const NearTask *job = user;
-    (void)worker;
-    const int end = (task + 1) * NEAR_CHUNK < job->tree->count ? (task + 1) * NEAR_CHUNK : job->tree->count;
-    for (int v = task * NEAR_CHUNK; v < end; v++) {
+    NearTask *job = user;
+    const int end = (task + 1) * CHUNK < job->tree->count ? (task + 1) * CHUNK : job->tree->count;
+    if (worker == 0 && !wanted(job->watch)) {
+        atomic_store(&job->stopped, 1);
+    }
+    for (int v = task * CHUNK; v < end && !atomic_load(&job->stopped); v++) {
         double square[NEIGHBOURS];
         int *near = job->near + (size_t)v * NEIGHBOURS;
         for (int i = tree_nearest(job->tree, v, NEIGHBOURS, near, square); i < NEIGHBOURS; i++) {
@@ -144,23 +160,25 @@ static void find_nearest(void *user, int task, int worker) {
     }
 }
 
-static int add_nearest(Arena *arena, Pool *pool, const Tree *tree, Edges *edges) {
-    NearTask job = {tree, arena_take(arena, (size_t)tree->count * NEIGHBOURS, sizeof(int))};
+static int add_nearest(Arena *arena, Pool *pool, const GraphWatch *watch, const Tree *tree, Edges *edges) {
+    NearTask job = {tree, arena_take(arena, (size_t)tree->count * NEIGHBOURS, sizeof(int)), watch, 0};
     if (!job.near) {
         return 0;
     }
-    pool_run(pool, (tree->count + NEAR_CHUNK - 1) / NEAR_CHUNK, find_nearest, &job);
-    for (int v = 0; v < tree->count; v++) {
+    pool_run(pool, (tree->count + CHUNK - 1) / CHUNK, find_nearest, &job);
+    for (int v = 0; v < tree->count && !job.stopped; v++) {
         for (int i = 0; i < NEIGHBOURS && job.near[(size_t)v * NEIGHBOURS + (size_t)i] >= 0; i++) {
             add_edge(edges, v, job.near[(size_t)v * NEIGHBOURS + (size_t)i]);
         }
     }
     arena_give(arena, job.near);
-    return 1;
+    return !job.stopped;
 }
 
-/* One round of Boruvka: every component is tied to its nearest other one. */
-static int tie_round(Tree *tree, int *parent, int *label, int *tie, double *shortest, Edges *edges) {
+/* One round of Boruvka: every component is tied to its nearest other one. Returns how many ties there
+ * are, 0 when the graph is no longer wanted. */
+static int tie_round(const GraphWatch *watch, Tree *tree, int *parent, int *label, int *tie, double *shortest,
+                     Edges *edges) {
     const int n = tree->count;
     for (int v = 0; v < n; v++) {
         label[v] = find(parent, v);
@@ -169,10 +187,10 @@ static int tie_round(Tree *tree, int *parent, int *label, int *tie, double *shor
     }
     tree_label(tree, label);
     for (int v = 0; v < n; v++) {
-        double square = 0;
-        const int other = tree_nearest_other(tree, label, v, &square);
-        if (other >= 0 && square < shortest[label[v]]) {
-            shortest[label[v]] = square;
+        if (v % CHUNK == 0 && !wanted(watch)) {
+            return 0;
+        }
+        if (tree_nearer_other(tree, label, v, &shortest[label[v]])) {
             tie[label[v]] = v;
         }
     }
@@ -190,7 +208,8 @@ static int tie_round(Tree *tree, int *parent, int *label, int *tie, double *shor
     return united;
 }
 
-static int tie_components(Arena *arena, Tree *tree, int *parent, int components, Edges *edges) {
+static int tie_components(Arena *arena, const GraphWatch *watch, Tree *tree, int *parent, int components,
+                          Edges *edges) {
     const size_t n = (size_t)tree->count;
     int *label = arena_take(arena, n, sizeof *label);
     int *tie = arena_take(arena, n, sizeof *tie);
@@ -198,14 +217,14 @@ static int tie_components(Arena *arena, Tree *tree, int *parent, int components,
     if (arena->failed) {
         return 0;
     }
-    while (components > 1) {
-        components -= tie_round(tree, parent, label, tie, shortest, edges);
+    for (int tied = 1; components > 1 && tied > 0; components -= tied) {
+        tied = tie_round(watch, tree, parent, label, tie, shortest, edges);
     }
-    return 1;
+    return components == 1;
 }
 
-int graph_of_surface(Arena *arena, Pool *pool, int vertices, const double *points, int64_t triangles,
-                     const int32_t *triangle, const int *renumber, Graph *graph) {
+int graph_of_surface(Arena *arena, Pool *pool, const GraphWatch *watch, int vertices, const double *points,
+                     int64_t triangles, const int32_t *triangle, const int *renumber, Graph *graph) {
     /* The lists outlive this call; what they are made from does not. */
     Edges edges = {
         arena_take(arena, 3 * (size_t)triangles + (NEIGHBOURS + 1) * (size_t)vertices, sizeof(Edge)), 0};
@@ -224,15 +243,15 @@ int graph_of_surface(Arena *arena, Pool *pool, int vertices, const double *point
         ArenaPiece *mark = arena_mark(arena);
         Tree tree;
         const int ready =
-            tree_make(arena, vertices, points, &tree) && add_nearest(arena, pool, &tree, &edges);
+            tree_make(arena, vertices, points, &tree) && add_nearest(arena, pool, watch, &tree, &edges);
         const int components = ready ? unite_edges(parent, vertices, &edges) : 0;
-        const int tied = ready && tie_components(arena, &tree, parent, components, &edges);
+        const int tied = ready && tie_components(arena, watch, &tree, parent, components, &edges);
         arena_return(arena, mark);
         if (!tied) {
             return 0;
         }
     }
-    const int made = lists_of(arena, vertices, points, &edges, graph);
+    const int made = wanted(watch) && lists_of(arena, vertices, points, &edges, graph);
     arena_give(arena, edges.edge);
     arena_give(arena, parent);
     return made;

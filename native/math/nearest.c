@@ -55,12 +55,15 @@ static void select_middle(int *order, const double *points, int axis, int begin,
 
 static void bound(const Tree *tree, const Range *range) {
     double *box = tree->box + 6 * (size_t)range->node;
+    int *lowest = tree->lowest + range->node;
     for (int a = 0; a < 3; a++) {
         box[a] = INFINITY;
         box[3 + a] = -INFINITY;
     }
+    *lowest = tree->order[range->begin];
     for (int i = range->begin; i < range->end; i++) {
         const double *p = tree->points + 3 * (size_t)tree->order[i];
+        *lowest = tree->order[i] < *lowest ? tree->order[i] : *lowest;
         for (int a = 0; a < 3; a++) {
             box[a] = fmin(box[a], p[a]);
             box[3 + a] = fmax(box[3 + a], p[a]);
@@ -94,6 +97,7 @@ int tree_make(Arena *arena, int count, const double *points, Tree *tree) {
     tree->points = points;
     tree->order = arena_take(arena, (size_t)count, sizeof(int));
     tree->box = arena_take(arena, nodes * 6, sizeof(double));
+    tree->lowest = arena_take(arena, nodes, sizeof(int));
     tree->label = arena_take(arena, nodes, sizeof(int));
     if (arena->failed) {
         return 0;
@@ -130,6 +134,14 @@ static double worst(const Query *query) {
     return query->found < query->most ? INFINITY : query->square[query->found - 1];
 }
 
+/* 1 when no point of the node can be kept; without the rule for ties, points that all lie in one place
+ * would be searched to the last by each query. */
+static int is_beyond(const Query *query, int node, const double *p) {
+    const double square = square_to_box(query->tree->box + 6 * (size_t)node, p);
+    return square > worst(query) ||
+           (square == worst(query) && query->tree->lowest[node] > query->near[query->found - 1]);
+}
+
 static void keep(Query *query, int u, double square) {
     int at = query->found < query->most ? query->found++ : query->most - 1;
     while (at > 0 &&
@@ -145,7 +157,7 @@ static void keep(Query *query, int u, double square) {
 static void look(Query *query, Range range) {
     const Tree *tree = query->tree;
     const double *p = tree->points + 3 * (size_t)query->v;
-    if (square_to_box(tree->box + 6 * (size_t)range.node, p) > worst(query) ||
+    if (is_beyond(query, range.node, p) ||
         (query->label && tree->label[range.node] == query->label[query->v])) {
         return;
     }
@@ -204,4 +216,11 @@ int tree_nearest_other(const Tree *tree, const int *label, int v, double *square
     Query query = {tree, label, v, 1, 0, &near, square};
     look(&query, (Range){0, 0, tree->count});
     return near;
+}
+
+int tree_nearer_other(const Tree *tree, const int *label, int v, double *square) {
+    int near = -1; /* lower than any number: what is as far does not count */
+    Query query = {tree, label, v, 1, 1, &near, square};
+    look(&query, (Range){0, 0, tree->count});
+    return near >= 0;
 }

@@ -9,6 +9,7 @@ typedef struct Tree {
     int *order;           /* points, halved again and again */
     const double *points; /* [n][3] */
     double *box;          /* [nodes][6] low, high */
+    int *lowest;          /* [nodes] the lowest number among a node's points */
     int *label;           /* [nodes] the label shared by all points of a node, or -1; see tree_label */
 } Tree;
 
@@ -18,5 +19,7 @@ int tree_nearest(const Tree *tree, int v, int most, int *near, double *square);
 /* Gives each point a label; tree_nearest_other then finds the nearest point of another label. */
 void tree_label(Tree *tree, const int *label);
 int tree_nearest_other(const Tree *tree, const int *label, int v, double *square);
+/* 1 when some point of another label is nearer than *square, which becomes the least such distance. */
+int tree_nearer_other(const Tree *tree, const int *label, int v, double *square);
 
 #endif

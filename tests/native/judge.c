@@ -65,20 +65,32 @@ static double size_of(const ossify_poses *poses) {
     return most / 2;
 }
 
+/* |d_k - r| of each influence, and (d_k - r) . r: zero where w_k is free to grow and to shrink. */
+static void slopes(const double *d, const double *r, int used, size_t rows, double *apart, double *slope) {
+    for (int k = 0; k < used; k++) {
+        apart[k] = slope[k] = 0;
+        for (size_t i = 0; i < rows; i++) {
+            double away = d[(size_t)k * rows + i] - r[i];
+            slope[k] += away * r[i];
+            apart[k] += away * away;
+        }
+        apart[k] = sqrt(apart[k]);
+    }
+}
+
 void judge_weights(const ossify_poses *poses, const ossify_rig *rig, const uint8_t *skip) {
     size_t rows = 3 * (size_t)poses->frame_count;
     double *d = take(rows * (size_t)rig->influences, sizeof *d), *r = take(rows, sizeof *r);
-    double rounding = 1e-6 * size_of(poses) * sqrt((double)rows); /* of floats, and of weights */
+    double apart[OSSIFY_MAX_INFLUENCES], slope[OSSIFY_MAX_INFLUENCES];
+    double of_positions = 1e-6 * size_of(poses) * sqrt((double)rows);
     for (int64_t v = 0; v < poses->vertex_count && !test_failed(); v++) {
         int used = residuals(poses, rig, v, d, r);
-        for (int k = 0; k < used && !(skip && skip[v]); k++) {
-            double slope = 0, apart = 0; /* (d_k - r) . r: zero where w_k is free to grow and to shrink */
-            for (size_t i = 0; i < rows; i++) {
-                slope += (d[(size_t)k * rows + i] - r[i]) * r[i];
-                apart += (d[(size_t)k * rows + i] - r[i]) * (d[(size_t)k * rows + i] - r[i]);
-            }
-            CHECK_NEAR(slope, 0, rounding * sqrt(apart));
-        }
+        double rounding = of_positions; /* and of weights */
+        slopes(d, r, used, rows, apart, slope);
+        for (int k = 0; k < used; k++)
+            rounding += 0x1p-23 * apart[k];
+        for (int k = 0; k < used && !(skip && skip[v]); k++)
+            CHECK_NEAR(slope[k], 0, rounding * apart[k]);
     }
     free(d);
     free(r);

@@ -473,14 +473,6 @@ TEST(a_mesh_that_does_not_move_is_solved) {
         s.frames[i] = s.rest[i % (3 * s.poses.vertex_count)];
     test_case("bones 5");
     check_ends_well(&s.poses, 5, 1e-3);
-    for (int local = 0; local < 2; local++) {
-        ossify_settings settings = plain_settings(5);
-        Answer answer;
-        settings.locality = local;
-        answer = solve(&s.poses, settings);
-        CHECK_INT(answer.info.status, OSSIFY_CONVERGED); /* nothing is left to lower */
-        answer_free(&answer);
-    }
     s.poses.rest = NULL;
     test_case("no rest");
     check_ends_well(&s.poses, 5, 1e-3);
@@ -509,6 +501,14 @@ TEST(one_vertex_is_solved) {
     s.poses.vertex_count = 1;
     s.poses.triangle_count = 0;
     check_ends_well(&s.poses, 1, 1e-2);
+    for (int local = 0; local < 2; local++) {
+        ossify_settings settings = plain_settings(1);
+        Answer answer;
+        settings.locality = local;
+        answer = solve(&s.poses, settings);
+        CHECK_INT(answer.info.status, OSSIFY_CONVERGED); /* nothing is left to lower */
+        answer_free(&answer);
+    }
     check_ends_well(&s.poses, 7, 1e-2); /* more bones than vertices */
     s.poses.rest = NULL;
     check_ends_well(&s.poses, 2, 1e-2);

@@ -158,8 +158,8 @@ static void check_graph(const Graph *graph, int vertices, const double *points) 
 
 static Graph graph_of(Workshop *w, const Lattice *l) {
     Graph graph;
-    CHECK(graph_of_surface(&w->call.arena, w->call.pool, l->vertices, l->points, l->triangles, l->triangle,
-                           l->same, &graph));
+    CHECK(graph_of_surface(&w->call.arena, w->call.pool, NULL, l->vertices, l->points, l->triangles,
+                           l->triangle, l->same, &graph));
     return graph;
 }
 
@@ -264,7 +264,7 @@ TEST(graph_follows_the_renumbering) {
         for (int a = 0; a < 3; a++)
             points[3 * (24 - v) + a] = l->points[3 * v + a];
     }
-    CHECK(graph_of_surface(&w.call.arena, w.call.pool, 25, points, l->triangles, l->triangle, l->same,
+    CHECK(graph_of_surface(&w.call.arena, w.call.pool, NULL, 25, points, l->triangles, l->triangle, l->same,
                            &turned));
     for (int a = 0; a < 25; a++)
         for (int b = 0; b < 25; b++)

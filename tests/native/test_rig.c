@@ -128,6 +128,32 @@ TEST(what_is_held_is_not_written) {
     synthetic_free(&s);
 }
 
+/* More influences than the solver may use, in any order: the strongest are read, and sum to one. */
+TEST(given_weights_are_cut_to_the_strongest) {
+    Synthetic s = make_rig(0);
+    ossify_settings settings = settings_for(0);
+    uint8_t held[200] = {0, 0, 1};
+    Stage stage;
+    settings.influences = 2;
+    for (int64_t v = 0; v < s.poses.vertex_count; v++) {
+        memcpy(s.truth.influence_bones + K * v, (int32_t[K]){2, 0, 3}, sizeof(int32_t[K]));
+        memcpy(s.truth.influence_weights + K * v, (float[K]){0.25f, 0.125f, 0.625f}, sizeof(float[K]));
+    }
+    memcpy(s.truth.influence_weights + K * 2, (float[K]){0.499f, 0.5f, 0}, sizeof(float[K]));
+    s.truth.held_vertices = held;
+    stage_open(&stage, &s.poses, &s.truth, settings);
+    for (int v = 0; v < stage.problem.vertices; v++) {
+        const double *w = stage.model.weight + 2 * v;
+        int other = stage.problem.caller[v] == 2;
+        CHECK_INT(stage.model.bone[2 * v], other ? 0 : 3);
+        CHECK_INT(stage.model.bone[2 * v + 1], 2);
+        CHECK_NEAR(w[0], other ? 0.5f : 0.625 / 0.875, 1e-12);
+        CHECK_NEAR(w[1], other ? 0.499f : 0.25 / 0.875, 1e-12); /* held: not even normalised */
+    }
+    stage_close(&stage);
+    synthetic_free(&s);
+}
+
 TEST(given_bones_that_are_not_rigid_are_made_so) {
     static const double odd[][9] = {{2, 0, 0, 0, 2, 0, 0, 0, 2},
                                     {0, 0, 0, 0, 0, 0, 0, 0, 0},

@@ -5,6 +5,8 @@
 #   OPENBLAS=system                                the OpenBLAS pkg-config finds, not the pinned one
 #   PYTHON=python3                                 the interpreter the environment is made with
 #   TESTS=words                                    only the C tests whose names hold one of the words
+#   target=windows-x64|...                         build for that platform, with zig (tools/platforms.py)
+#   BLENDER=/path/to/blender                       your own Blender, not the ones of the bpy package
 
 comma := ,
 config ?= release
@@ -25,25 +27,28 @@ endif
 
 # ---- the platform
 
-ifeq ($(OS),Windows_NT)
+ifdef target
+  platform := $(firstword $(subst -, ,$(target)))
+  machine := $(if $(filter %-x64,$(target)),x86_64,arm64)
+else ifeq ($(OS),Windows_NT)
   platform := windows
   machine := $(PROCESSOR_ARCHITECTURE)
-  library_name := libossify.dll
 else
   platform := $(if $(filter Darwin,$(shell uname -s)),macos,linux)
   machine := $(shell uname -m)
-  library_name := $(if $(filter macos,$(platform)),libossify.dylib,libossify.so)
 endif
+library_name := libossify$(or $(if $(filter windows,$(platform)),.dll),$(if $(filter macos,$(platform)),.dylib),.so)
+exe := $(if $(filter windows,$(platform)),.exe)
 
 # x86-64-v2 is what Blender itself asks of a processor.
-ARCH ?= $(if $(filter x86_64 AMD64,$(machine)),-march=x86-64-v2)
+ARCH ?= $(if $(filter x86_64 AMD64,$(machine)),-march=$(if $(target),x86_64_v2,x86-64-v2))
 
 # ---- the development environment: pinned packages in the cache folder, no root
 
 cache := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/ossify
 python_key := $(shell $(PYTHON) -c "import hashlib as h, sys; print('%d.%d-' % sys.version_info[:2] + h.sha256(open('requirements.txt', 'rb').read()).hexdigest()[:12])")
 venv := $(cache)/venv-$(python_key)
-venv_python := $(venv)/$(if $(filter windows,$(platform)),Scripts/python.exe,bin/python)
+venv_python := $(venv)/$(if $(filter Windows_NT,$(OS)),Scripts/python.exe,bin/python)
 environment := $(venv)/openblas.mk
 
 goals := $(or $(MAKECMDGOALS),lib)
@@ -57,11 +62,25 @@ endif
 $(environment):
 	@$(PYTHON) tools/venv.py "$(venv)" requirements.txt "$@"
 
+# A target brings its own OpenBLAS; zig compiles for all of them.
+ifdef target
+  cross := $(cache)/openblas-$(shell sed -n 's/^scipy-openblas32==//p' requirements.txt)-$(target)/target.mk
+  include $(cross)
+  override CC := $(venv_python) -m ziglang cc -target $(ZIG_TARGET)
+  export ZIG_GLOBAL_CACHE_DIR := $(cache)/zig
+
+$(cross): | $(environment)
+	@$(venv_python) tools/cross.py $(target) "$@"
+endif
+
 # ---- how C is compiled
 
+out := build$(if $(target),/$(target))
 version := $(shell sed -n 's/^version *= *"\(.*\)".*/\1/p' blender_manifest.toml)
 
-warnings := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Werror
+# Constants are enumerators here: to compute with one in double is meant.
+warnings := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Werror \
+            $(if $(target),-Wno-enum-float-conversion)
 # No -ffast-math: the same input must give the same bits. Contraction is decided at compile time.
 arithmetic := -ffp-contract=fast -fno-math-errno -fno-trapping-math -fopenmp-simd
 optimise.release := -O3 -DNDEBUG
@@ -84,14 +103,14 @@ ifeq ($(OPENBLAS),system)
   endif
 else
   openblas_compile := -isystem $(OPENBLAS_INCLUDE)
-  openblas_link := -L$(OPENBLAS_FOLDER) -l$(OPENBLAS_NAME)
-  openblas_copies := $(addprefix build/,$(notdir $(OPENBLAS_FILES)))
+  openblas_link := $(OPENBLAS_LINK)
+  openblas_copies := $(addprefix $(out)/,$(notdir $(OPENBLAS_FILES)))
 endif
 
 compile = $(CC) -std=c11 $(ARCH) $(arithmetic) $(optimise.$(config)) -fvisibility=hidden $(warnings) \
           $(if $(filter windows,$(platform)),,-fPIC -pthread) -Inative $(openblas_compile) \
           -DOSSIFY_VERSION='"$(version)"' $(CPPFLAGS) $(CFLAGS)
-link = $(CC) $(link.$(config)) $(LDFLAGS)
+link = $(CC) $(link.$(config)) $(if $(target),-s) $(LDFLAGS)
 libraries = $(openblas_link) $(if $(filter windows,$(platform)),,-pthread) -lm $(LDLIBS)
 
 # build/ carries its own OpenBLAS: whatever is linked looks for it beside itself and further up.
@@ -100,10 +119,13 @@ rpath = $(if $(filter windows,$(platform)),,$(foreach up,$(1),-Wl,-rpath,'$(orig
 
 # ---- what is built where
 
-compiler := $(notdir $(firstword $(filter-out ccache distcc,$(CC))))
-objects := build/$(config)/$(compiler)
-library := $(if $(filter release,$(config)),build,build/$(config))/$(library_name)
-runner := $(objects)/run-tests
+compiler := $(if $(target),zig,$(notdir $(firstword $(filter-out ccache distcc,$(CC)))))
+objects := $(out)/$(config)/$(compiler)
+library := $(if $(filter release,$(config)),$(out),$(out)/$(config))/$(library_name)
+# Windows looks for OpenBLAS beside the program, and nowhere else.
+programs := $(if $(filter windows,$(platform)),$(out),$(objects))
+runner := $(programs)/run-tests$(exe)
+replay := $(programs)/fuzz-replay$(exe)
 
 native_sources := $(wildcard native/*.c native/*/*.c)
 native_objects := $(native_sources:%.c=$(objects)/%.o)
@@ -122,7 +144,7 @@ endef
 .PHONY: always
 $(objects)/flags: always
 	$(call keep_text,$(compile))
-build/$(config)/linked: always
+$(out)/$(config)/linked: always
 	$(call keep_text,$(link) $(libraries) $(native_objects) $(test_objects))
 
 $(objects)/%.o: %.c $(objects)/flags
@@ -130,22 +152,22 @@ $(objects)/%.o: %.c $(objects)/flags
 	$(call quietly,compile,$<)$(compile) -MMD -MP -c $< -o $@
 
 $(openblas_copies): $(OPENBLAS_FILES)
-	@mkdir -p build
-	@cp $(OPENBLAS_FILES) build/
+	@mkdir -p $(out)
+	@cp $(OPENBLAS_FILES) $(out)/
 
 ifeq ($(platform),macos)
   shared := -shared -install_name @rpath/$(library_name)
 else ifeq ($(platform),linux)
   shared := -shared -Wl,-soname,$(library_name) $(if $(filter release debug,$(config)),-Wl$(comma)--no-undefined)
 else
-  shared := -shared
+  shared := -shared -Wl,--out-implib,$(library:.dll=.lib)
 endif
-$(library): $(native_objects) build/$(config)/linked $(openblas_copies)
+$(library): $(native_objects) $(out)/$(config)/linked $(openblas_copies)
 	$(call quietly,link,$@)$(link) $(shared) $(call rpath,$(if $(filter release,$(config)),/.,/. /..)) \
 	 $(native_objects) $(libraries) -o $@
 
 # The tests link the objects, not the library: they may look into every room.
-$(runner): $(test_objects) $(native_objects) build/$(config)/linked $(openblas_copies)
+$(runner): $(test_objects) $(native_objects) $(out)/$(config)/linked $(openblas_copies)
 	$(call quietly,link,$@)$(link) $(call rpath,/../..) $(test_objects) $(native_objects) $(libraries) -o $@
 
 # The fuzz target: driven by libFuzzer (config=fuzz), or fed the kept corpus by a plain main.
@@ -156,16 +178,41 @@ corpus := $(wildcard tests/native/corpus/*)
 $(objects)/fuzz: $(fuzz_objects) $(native_objects) $(openblas_copies)
 	$(call quietly,link,$@)$(link) $(call rpath,/../..) $(fuzz_objects) $(native_objects) $(libraries) -o $@
 
-$(objects)/fuzz-replay: $(replay_objects) $(native_objects) $(openblas_copies)
-	$(call quietly,link,$@)$(link) $(call rpath,/../..) $(replay_objects) $(native_objects) $(libraries) -o $@
+# For another platform it goes through the library as it ships, to see that it loads and what it exports.
+replayed := $(if $(target),$(library:.dll=.lib),$(native_objects))
+$(replay): $(replay_objects) $(if $(target),$(library),$(native_objects)) $(openblas_copies)
+	$(call quietly,link,$@)$(link) $(call rpath,/../..) $(replay_objects) $(replayed) $(libraries) -o $@
 
 -include $(native_objects:.o=.d) $(replay_objects:.o=.d) $(test_objects:.o=.d)
 
 # ---- targets
 
-.PHONY: lib demo test test-c test-python test-sanitize coverage bench fuzz fuzz-run fuzz-keep fuzz-merge format lint clean help
+.PHONY: lib wheel extension extensions demo test test-c test-python test-addon test-blenders test-windows \
+        test-sanitize coverage bench fuzz fuzz-run fuzz-keep fuzz-merge format lint clean help
 
 lib: $(library) ## build the library
+
+# The wheel that carries the library into Blender; the same for pip.
+wheel := build/wheels/ossify_native-$(version)-py3-none-$(WHEEL_TAG).whl
+ifdef target
+wheel: $(wheel)
+$(wheel): $(library) $(OPENBLAS_FILES) tools/wheel.py LICENSE blender_manifest.toml
+	$(call quietly,pack,$@)$(venv_python) tools/wheel.py $@ $(version) $(library) $(OPENBLAS_FILES) \
+	 --license LICENSE=LICENSE OpenBLAS=$(OPENBLAS_LICENSE)
+endif
+
+# tools/platforms.py knows more about them
+platforms := linux-x64 windows-x64 windows-arm64 macos-arm64 macos-x64
+this_platform = $(shell $(PYTHON) tools/platforms.py)
+make_wheel = $(MAKE) --no-print-directory wheel config=release target=$(1)
+
+extension: ## build/dist: the zip for this machine, built and validated by Blender's own tool
+	@$(call make_wheel,$(this_platform))
+	@$(venv_python) tools/extension.py $(this_platform)
+
+extensions: ## build/dist: the zips for every platform
+	@$(foreach name,$(platforms),$(call make_wheel,$(name)) &&) true
+	@$(venv_python) tools/extension.py $(platforms)
 
 demo: lib ## decompose a made-up moving mesh and print a table
 	@$(venv_python) bench/demo.py
@@ -177,12 +224,23 @@ test: test-c ## all tests
 test_environment.tsan := TSAN_OPTIONS=suppressions=tests/native/tsan.supp:halt_on_error=1
 test_environment.sanitize := UBSAN_OPTIONS=print_stacktrace=1
 
-test-c: $(runner) $(objects)/fuzz-replay ## the tests in C, in the config at hand
-	@$(test_environment.$(config)) $(objects)/fuzz-replay $(corpus)
-	$(test_environment.$(config)) $(runner) $(TESTS)
+test-c: $(runner) $(replay) ## the tests in C, in the config at hand
+	@$(test_environment.$(config)) $(run) $(replay) $(corpus)
+	$(test_environment.$(config)) $(run) $(runner) $(TESTS)
 
 test-python: lib ## the tests in Python
 	OSSIFY_LIBRARY=$(abspath $(library)) $(venv_python) -m pytest
+
+test-addon: extension ## the extension, installed from its zip, in the oldest and the newest bpy package
+	@$(venv_python) tools/test_blenders.py --only "$(TESTS)" oldest newest
+
+BLENDERS ?= 4.2 4.5 5.0 trixie sid
+test-blenders: extension ## the same in every Blender there is, with a window where there is one; pictures in build/screens
+	@$(venv_python) tools/test_blenders.py --only "$(TESTS)" $(BLENDERS)
+
+test-windows: ## the tests in C for Windows, under wine
+	@if $(venv_python) tools/wine.py; then \
+	 $(MAKE) --no-print-directory test-c config=release target=windows-x64 run='$(venv_python) tools/wine.py'; fi
 
 # clang finds a little more than gcc, where it comes with its run-time libraries
 sanitize_cc = $(shell echo 'int main(void) { return 0; }' | clang -fsanitize=thread -x c - -o /dev/null 2>/dev/null \

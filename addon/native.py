@@ -23,6 +23,7 @@ import os
 import platform
 import re
 import sys
+import sysconfig
 import time
 import weakref
 from collections.abc import Callable
@@ -40,6 +41,8 @@ BONE_KINDS = ("rigid", "flexible")
 QUALITIES = ("draft", "normal", "best")
 REST_MODES = ("fixed", "kept", "free")
 BUDGET_KINDS = ("none", "rms", "maximum")
+
+PLATFORMS = ("linux-x64", "windows-x64", "windows-arm64", "macos-arm64", "macos-x64")
 
 _GIVEN_TRANSFORMS = 1
 _GIVEN_WEIGHTS = 2
@@ -192,8 +195,23 @@ def library_name() -> str:
 
 
 def _platform() -> str:
+    """By Blender's names. On Windows it is the program's that counts, which may be foreign to the machine."""
     system = {"win32": "windows", "darwin": "macos"}.get(sys.platform, sys.platform)
-    return f"{system}-{platform.machine().lower()}"
+    windows = sysconfig.get_platform().rpartition("-")[2]
+    machine = windows if system == "windows" else platform.machine().lower()
+    return f"{system}-{ {'x86_64': 'x64', 'amd64': 'x64', 'aarch64': 'arm64'}.get(machine, machine) }"
+
+
+def _remedy() -> str:
+    """Where to get the library for this platform."""
+    here = _platform()
+    if here not in PLATFORMS:
+        return f"Ossify is made for {', '.join(PLATFORMS)}; for {here}, run `make lib` in its source tree."
+    name = f"ossify-{_manifest_version() or 'VERSION'}-{here.replace('-', '_')}.zip"
+    return (
+        f"It comes with {name} from Ossify's releases, not with the source code: install that file from disk"
+        " in Blender's preferences (Get Extensions); in a source tree, run `make lib`."
+    )
 
 
 def _places() -> list[Path]:
@@ -218,7 +236,7 @@ def library_path() -> Path:
             return path
     raise LibraryError(
         f"{library_name()} for {_platform()} was not found (looked at {', '.join(map(str, places))})."
-        f" Install the Ossify extension made for {_platform()}; in a source tree, run `make lib`."
+        f" {_remedy()}"
     )
 
 
@@ -236,13 +254,10 @@ def _manifest_version() -> str | None:
 def _load(path: Path) -> ctypes.CDLL:
     try:
         if sys.platform == "win32":
-            os.add_dll_directory(str(path.parent))
+            os.add_dll_directory(str(path.parent))  # OpenBLAS lies beside it
         return ctypes.CDLL(str(path))
     except OSError as error:
-        raise LibraryError(
-            f"{path} does not load on {_platform()} ({error})."
-            f" Install the Ossify extension made for {_platform()}; in a source tree, run `make lib`."
-        ) from None
+        raise LibraryError(f"{path} does not load on {_platform()} ({error}). {_remedy()}") from None
 
 
 def _declare(lib: ctypes.CDLL) -> None:

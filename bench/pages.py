@@ -217,7 +217,8 @@ def memory_page(r):
 
 
 def noise_page(r):
-    yield f"## Smoothness on a noisy scan ({label(r)}, {r['frames']} frames, noise of {r['percent']} % of the size)"
+    what = f"{label(r)}, {r['frames']} frames, noise of {r['percent']} % of the size"
+    yield f"## Smoothness on a noisy scan ({what})"
     head = (
         "smoothness",
         "E_RMS against the noisy frames",

@@ -135,6 +135,21 @@ def test_a_missing_library_is_explained(tmp_path):
     assert "make lib" in said
 
 
+def test_a_missing_library_is_named_with_its_zip(tmp_path):
+    code = f"""
+import platform, sys
+sys.platform, platform.machine = "darwin", lambda: "arm64"
+{SAY_ERROR}"""
+    said = run_elsewhere(tmp_path, code, manifest='version = "1.2.3"').stdout
+    assert "libossify.dylib for macos-arm64 was not found" in said
+    assert "ossify-1.2.3-macos_arm64.zip" in said
+
+
+def test_a_platform_without_an_extension_is_told_so(tmp_path):
+    code = f"import platform; platform.machine = lambda: 'riscv64'\n{SAY_ERROR}"
+    assert "-riscv64, run `make lib`" in run_elsewhere(tmp_path, code).stdout
+
+
 def test_a_named_library_that_is_not_there_is_explained(tmp_path):
     assert "/nowhere/lib.so" in run_elsewhere(tmp_path, SAY_ERROR, library="/nowhere/lib.so").stdout
 

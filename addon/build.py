@@ -1,0 +1,134 @@
+"""Arrays to scene: an armature, a copy of each mesh with vertex groups, and keys.
+
+Everything is made in a scene of its own, the workshop, so that the artist's scene, mode and selection are
+not touched until the result is whole; then the finished collection is handed over.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Generator
+
+import bpy
+from mathutils import Matrix
+
+from . import skin, weights
+from .armature import add_bones, dress, key, plan_bones
+from .capture import Motion
+from .handles import Handle
+from .native import Rig
+from .options import Options
+
+
+@dataclasses.dataclass
+class Built:
+    """What was made; handles, because an artist may undo between the steps."""
+
+    workshop: Handle
+    collection: Handle
+    armature: Handle
+    meshes: list[Handle]  # objects, one for each part
+    bones: list[str]  # deform bones, in the solver's order
+    keys: int
+    keys_if_every: int
+    made: list[Handle]  # all data-blocks
+
+
+def discard(made: list[Handle]) -> None:
+    """Takes everything back."""
+    for handle in made:
+        block = handle.find()
+        if block is not None:
+            getattr(bpy.data, handle.kind).remove(block)
+
+
+class _Maker:
+    """Remembers what it makes."""
+
+    def __init__(self):
+        self.made: list[Handle] = []
+
+    def note(self, kind: str, block):
+        self.made.append(Handle.of(kind, block))
+        return block
+
+    def new(self, kind: str, *arguments):
+        return self.note(kind, getattr(bpy.data, kind).new(*arguments))
+
+
+def _make(maker: _Maker, motion: Motion, rig: Rig, options: Options, parents, joints):
+    name = motion.parts[0].name
+    workshop = maker.new("scenes", "Ossify Workshop")
+    collection = maker.new("collections", f"{name} Rig")
+    workshop.collection.children.link(collection)
+
+    meshes = [skin.copy_source(part, motion, maker.note) for part in motion.parts]
+    yield 0.1
+    taken = {group.name for obj in meshes for group in obj.vertex_groups}
+    plan = plan_bones(motion, rig, options.bone_kind == "FLEXIBLE", taken, parents, joints)
+    armature = maker.new("objects", f"{name} Rig", maker.new("armatures", f"{name} Rig"))
+    armature.matrix_world = Matrix(motion.space)
+    for obj in (armature, *meshes):
+        collection.objects.link(obj)
+    add_bones(armature, workshop, plan)
+    dress(armature, plan)
+    action = maker.new("actions", f"{name} Rig")
+    built = Built(
+        Handle.of("scenes", workshop),
+        Handle.of("collections", collection),
+        Handle.of("objects", armature),
+        [Handle.of("objects", obj) for obj in meshes],
+        plan.names,
+        *key(armature, action, motion, rig, plan, options),
+        maker.made,
+    )
+    yield 0.5
+    influences = weights.exact(rig.influence_bones, rig.influence_weights)
+    for index, (handle, part) in enumerate(zip(built.meshes, motion.parts, strict=True)):
+        skin.shape(handle.get(), part, built.armature.get(), rig.rest)
+        for share in skin.weigh(handle, part, influences, plan.names):
+            yield 0.5 + 0.5 * (index + share) / len(motion.parts)
+        skin.bind(handle.get(), built.armature.get())
+    return built
+
+
+def build(
+    motion: Motion, rig: Rig, options: Options, parents=None, joints=None
+) -> Generator[float, None, Built]:
+    """Makes the rig in a workshop scene; yields how far it is, 0 to 1.
+
+    parents [b] (-1: the root) and joints [b][3] come from a skeleton.
+    """
+    maker = _Maker()
+    try:
+        return (yield from _make(maker, motion, rig, options, parents, joints))
+    except BaseException:
+        discard(maker.made)
+        raise
+
+
+def hand_over(built: Built, motion: Motion, options: Options) -> None:
+    """Into the artist's scene: the finished rig selected, its sources hidden."""
+    scene, layer = motion.place.get()
+    armature, collection = built.armature.get(), built.collection.get()
+    scene.collection.children.link(collection)
+    bpy.data.scenes.remove(built.workshop.get())
+    for part in motion.parts:
+        source = part.source.find()
+        if source is not None and options.hide_source:
+            hide(source, layer, True)
+    layer.update()
+    active = layer.objects.active
+    if active is None or active.mode == "OBJECT":
+        for obj in list(layer.objects.selected):
+            obj.select_set(False, view_layer=layer)
+        for obj in (armature, *(handle.get() for handle in built.meshes)):
+            obj.select_set(True, view_layer=layer)
+        layer.objects.active = armature
+
+
+def hide(obj, layer, hidden: bool) -> None:
+    """Out of sight, out of the render, and not evaluated."""
+    if layer.objects.get(obj.name) == obj:
+        obj.hide_set(hidden, view_layer=layer)
+    obj.hide_viewport = obj.hide_render = hidden

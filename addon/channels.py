@@ -1,0 +1,271 @@
+"""Transforms of bones as what a pose bone has: location, rotation (quaternion), scale.
+
+With R the bone's rest matrix, T its rest-to-frame transform and P its parent's pose (Rp at rest), the bone's
+own channels make up
+
+    L = R^-1 Rp P^-1 T R.
+
+A rigid bone has L = (U, t). An affine one has L = (U s V', t), the singular value decomposition: a carrier
+bone is keyed with t, U and s, and a deform bone, its child with the same rest, with V'.
+
+Key reduction keeps, for each bone, the fewest frames found by splitting at the worst (Douglas & Peucker
+1973), such that linear interpolation in between moves no corner of the box around the bone's vertices, and
+so no vertex, by more than the tolerance. Parents come first and children follow the parent as interpolated,
+so errors do not add up along a chain.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+
+import numpy as np
+
+from .rigid import nearest_rotation
+
+_ROUND = 1e-6  # singular values nearer than this, relative to the largest, are equal
+_ROUND_SHARE = 0.2  # of the tolerance, that taking them for equal may cost
+_RIGID = 1e-5  # scales nearer to 1 than this, in all frames, are 1
+_ROOT_SHARE = 0.25  # of the tolerance, for bones that others follow
+
+
+@dataclasses.dataclass
+class Chain:
+    """The bones, in an order in which parents come before their children."""
+
+    rest: np.ndarray  # [b][4][4] bone to armature
+    parents: np.ndarray  # [b] -1: none
+    boxes: np.ndarray  # [b][8][3] around what the bone and its children move
+    transforms: np.ndarray  # [f][b][4][4] rest to frame
+
+
+@dataclasses.dataclass
+class Track:
+    """The keys of one bone; n frames are kept."""
+
+    rows: np.ndarray  # [n] frames by index
+    location: np.ndarray  # [n][3]
+    rotation: np.ndarray  # [n][4]
+    scale: np.ndarray | None  # [n][3]; None: 1
+    inner: np.ndarray | None  # [n][4] rotation of the deform bone under a carrier; None: no carrier
+
+
+def homogeneous(transforms: np.ndarray) -> np.ndarray:
+    """[...][3][4] -> [...][4][4]"""
+    result = np.zeros((*transforms.shape[:-2], 4, 4))
+    result[..., :3, :] = transforms
+    result[..., 3, 3] = 1
+    return result
+
+
+# ---- quaternions
+
+
+def quaternions(rotations: np.ndarray) -> np.ndarray:
+    """[...][3][3] -> [...][4] w x y z, each from its largest component (Shepperd 1978)"""
+    r = rotations
+    xx, yy, zz = r[..., 0, 0], r[..., 1, 1], r[..., 2, 2]
+    squares = np.stack([1 + xx + yy + zz, 1 + xx - yy - zz, 1 - xx + yy - zz, 1 - xx - yy + zz], -1)
+    wx, wy, wz = (r[..., i, j] - r[..., j, i] for i, j in ((2, 1), (0, 2), (1, 0)))
+    xy, xz, yz = (r[..., i, j] + r[..., j, i] for i, j in ((1, 0), (0, 2), (2, 1)))
+    rows = [
+        np.stack([squares[..., 0], wx, wy, wz], -1),
+        np.stack([wx, squares[..., 1], xy, xz], -1),
+        np.stack([wy, xy, squares[..., 2], yz], -1),
+        np.stack([wz, xz, yz, squares[..., 3]], -1),
+    ]
+    best = squares.argmax(axis=-1)[..., None, None]
+    chosen = np.take_along_axis(np.stack(rows, -2), best, axis=-2)[..., 0, :]
+    return chosen / np.linalg.norm(chosen, axis=-1, keepdims=True)
+
+
+def continuous(q: np.ndarray) -> np.ndarray:
+    """[f][...][4] with the sign of each frame chosen by the one before, and of the first by w >= 0"""
+    signs = np.where((q[1:] * q[:-1]).sum(axis=-1) < 0, -1.0, 1.0)
+    first = np.where(q[:1, ..., 0] < 0, -1.0, 1.0)
+    return q * np.cumprod(np.concatenate([first, signs]), axis=0)[..., None]
+
+
+def rotations(q: np.ndarray) -> np.ndarray:
+    """[...][4], of any length -> [...][3][3]"""
+    w, x, y, z = np.moveaxis(q / np.linalg.norm(q, axis=-1, keepdims=True), -1, 0)
+    rows = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+    ]
+    return np.stack([np.stack(row, -1) for row in rows], -2)
+
+
+# ---- rotation, scale, rotation
+
+
+def _axis_swaps() -> np.ndarray:
+    """[24][3][3] the rotations that take axes to axes"""
+    swaps = []
+    for order in itertools.permutations(range(3)):
+        for signs in itertools.product((1, -1), repeat=3):
+            matrix = np.zeros((3, 3))
+            matrix[list(order), range(3)] = signs
+            if np.linalg.det(matrix) > 0:
+                swaps.append(matrix)
+    return np.array(swaps)
+
+
+def singular(matrices: np.ndarray, near: float = _ROUND) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """[f][b][3][3] = U s V', U and V rotations as near to the frame before as the values allow; V'
+
+    Values nearer to each other than `near` are taken for equal.
+    """
+    u, s, vt = np.linalg.svd(matrices)
+    v = vt.swapaxes(-1, -2)
+    for side in (u, v):  # a mirrored map has its sign in the smallest scale
+        mirrored = np.linalg.det(side) < 0
+        side[mirrored, :, 2] *= -1
+        s[mirrored, 2] *= -1
+    swaps = _axis_swaps()
+    before = np.tile(np.eye(3), (matrices.shape[1], 1, 1))
+    for f in range(len(matrices)):
+        near = np.einsum("bji,bjk,qik->bq", v[f], before, swaps).argmax(axis=1)
+        swap = swaps[near]
+        u[f], v[f] = u[f] @ swap, v[f] @ swap
+        s[f] = np.einsum("bji,bj,bji->bi", swap, s[f], swap)
+        # where scales are equal their axes are free
+        close = (
+            np.abs(s[f][:, :, None] - s[f][:, None, :]) <= _ROUND * np.abs(s[f]).max(axis=1)[:, None, None]
+        )
+        turn = nearest_rotation(np.where(close, v[f].swapaxes(-1, -2) @ before, 0.0))
+        u[f], v[f] = u[f] @ turn, v[f] @ turn
+        before = v[f]
+    return u, s, v.swapaxes(-1, -2)
+
+
+# ---- channels of all frames, and between keys
+
+
+@dataclasses.dataclass
+class _Channels:
+    location: np.ndarray  # [f][b][3]
+    rotation: np.ndarray  # [f][b][4]
+    scale: np.ndarray | None = None  # [f][b][3]
+    inner: np.ndarray | None = None  # [f][b][4]
+
+    def between(self, before: np.ndarray, after: np.ndarray, share: np.ndarray) -> _Channels:
+        """Linear interpolation of every channel, as Blender does it."""
+
+        def mix(values):
+            if values is None:
+                return None
+            a = np.take_along_axis(values, before[..., None], axis=0)
+            b = np.take_along_axis(values, after[..., None], axis=0)
+            return a + share[..., None] * (b - a)
+
+        return _Channels(*map(mix, (self.location, self.rotation, self.scale, self.inner)))
+
+    def matrices(self) -> np.ndarray:
+        """[f][b][4][4] as a pose bone makes them of its channels"""
+        linear = rotations(self.rotation)
+        if self.scale is not None:
+            linear = linear * self.scale[..., None, :]
+        if self.inner is not None:
+            linear = linear @ rotations(self.inner)
+        result = np.zeros((*linear.shape[:-2], 4, 4))
+        result[..., :3, :3], result[..., :3, 3], result[..., 3, 3] = linear, self.location, 1
+        return result
+
+    def of(self, bones) -> _Channels:
+        parts = (self.location, self.rotation, self.scale, self.inner)
+        return _Channels(*(None if values is None else values[:, bones] for values in parts))
+
+
+def _channels(local: np.ndarray, near: float) -> _Channels:
+    """local [f][b][4][4]"""
+    linear, location = local[..., :3, :3], local[..., :3, 3]
+    gram = linear.swapaxes(-1, -2) @ linear
+    if np.abs(gram - np.eye(3)).max() <= 2 * _RIGID and (np.linalg.det(linear) > 0).all():
+        return _Channels(location, continuous(quaternions(nearest_rotation(linear))))
+    u, s, vt = singular(linear, near)
+    return _Channels(location, continuous(quaternions(u)), s, continuous(quaternions(vt)))
+
+
+# ---- which frames are keyed
+
+
+def _neighbours(keyed: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """keyed [f][b] -> the keyed frames before and after each frame, and how far it is between them"""
+    count = np.arange(len(keyed))[:, None]
+    before = np.maximum.accumulate(np.where(keyed, count, 0), axis=0)
+    after = np.minimum.accumulate(np.where(keyed, count, len(keyed))[::-1], axis=0)[::-1]
+    after = np.where(after < len(keyed), after, before)
+    gap = times[after] - times[before]
+    return before, after, (times[:, None] - times[before]) / np.where(gap > 0, gap, 1)
+
+
+def _split_at_worst(keyed: np.ndarray, error: np.ndarray, tolerance: float) -> bool:
+    """Adds to one bone's keyed [f] the worst frame of every span that is worse than the tolerance."""
+    starts = np.flatnonzero(keyed)
+    error = np.where(keyed, 0.0, error)  # a key is as good as it can be
+    worst = np.maximum.reduceat(error, starts)
+    added = False
+    for start, end, value in zip(starts, [*starts[1:], len(keyed)], worst, strict=True):
+        if value > tolerance:
+            keyed[start + int(np.argmax(error[start:end]))] = True
+            added = True
+    return added
+
+
+def _reduced(channels: _Channels, measure, times: np.ndarray, tolerance: float) -> np.ndarray:
+    """[f][b] the frames to key; measure(bones, matrices) -> [f][b] vertex movement"""
+    frames, bones = channels.location.shape[:2]
+    keyed = np.zeros((frames, bones), bool)
+    keyed[0] = True
+    open_bones = np.arange(bones)
+    while len(open_bones):
+        now = channels.of(open_bones).between(*_neighbours(keyed[:, open_bones], times))
+        error = measure(open_bones, now.matrices())
+        split = [_split_at_worst(keyed[:, b], error[:, i], tolerance) for i, b in enumerate(open_bones)]
+        open_bones = open_bones[split]
+    return keyed
+
+
+def tracks(chain: Chain, times: np.ndarray, tolerance: float | None) -> list[Track]:
+    """The keys of every bone. tolerance: how far keys left out may move a vertex; None: none is left out."""
+    frames, bones = chain.transforms.shape[:2]
+    times = times.astype(np.float64)
+    inverse = np.linalg.inv(chain.rest)
+    poses = np.empty((frames, bones, 4, 4))  # as keyed and interpolated
+    result: list[Track | None] = [None] * bones
+    depth = np.zeros(bones, int)
+    for b, parent in enumerate(chain.parents):
+        depth[b] = 0 if parent < 0 else depth[parent] + 1
+    near = _ROUND
+    if tolerance is not None:
+        near = max(near, _ROUND_SHARE * tolerance / max(float(np.ptp(chain.boxes, axis=(0, 1)).max()), 1e-30))
+    followed = np.isin(np.arange(bones), chain.parents)
+
+    for level in range(depth.max() + 1):
+        members = np.flatnonzero(depth == level)
+        parents = chain.parents[members]
+        base = chain.rest[members] if level == 0 else inverse[parents] @ chain.rest[members]
+        above = np.broadcast_to(np.eye(4), (frames, len(members), 4, 4)) if level == 0 else poses[:, parents]
+        base = above @ base  # the bone's pose while its own channels are at rest
+        target = chain.transforms[:, members] @ chain.rest[members]
+        channels = _channels(np.linalg.inv(base) @ target, near)
+
+        def movement(some, matrices, base=base, members=members):
+            moved = base[:, some] @ matrices @ inverse[members[some]] - chain.transforms[:, members[some]]
+            corners = chain.boxes[members[some]].swapaxes(-1, -2)
+            shift = moved[..., :3, :3] @ corners + moved[..., :3, 3:]
+            return np.sqrt((shift**2).sum(axis=-2).max(axis=-1))
+
+        if tolerance is None:
+            keyed = np.ones((frames, len(members)), bool)
+        else:
+            share = _ROOT_SHARE if followed[members].any() else 1.0
+            keyed = _reduced(channels, movement, times, share * tolerance)
+        poses[:, members] = base @ channels.between(*_neighbours(keyed, times)).matrices()
+        for i, b in enumerate(members):
+            rows = np.flatnonzero(keyed[:, i])
+            parts = (channels.location, channels.rotation, channels.scale, channels.inner)
+            result[b] = Track(rows, *(None if values is None else values[rows, i] for values in parts))
+    return result

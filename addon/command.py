@@ -1,0 +1,252 @@
+"""`blender --command ossify convert INPUT... --output OUT`: the same conversion without a screen.
+
+Exit codes: 0 everything was converted, 1 an input failed, 2 the arguments are wrong, 3 the library is
+missing, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import math
+import sys
+from pathlib import Path
+
+import bpy
+
+from . import formats, native, sources
+from .convert import Step, convert, run
+from .options import FIELDS, PRESETS, Options, Refusal, preset_values
+from .properties import words_of
+
+NAME = "ossify"
+DONE, FAILED, WRONG, NO_LIBRARY, INTERRUPTED = 0, 1, 2, 3, 130
+
+# A flag that is given chooses what it belongs to.
+_IMPLIES = {
+    "bones": ("bones_by", "COUNT"),
+    "budget": ("bones_by", "BUDGET"),
+    "bones_most": ("bones_by", "BUDGET"),
+    "rest_frame": ("rest", "FRAME"),
+    "frame_start": ("frames", "CUSTOM"),
+    "frame_end": ("frames", "CUSTOM"),
+    "key_tolerance": ("keys", "REDUCED"),
+}
+
+
+# ---- arguments
+
+
+def _add_option(parser, field: str) -> None:
+    """A flag for one field of Options, with the words of its tooltip."""
+    words, default = words_of(field), getattr(Options, field)
+    flag = "--" + field.replace("_", "-")
+    text = f"{words['description']} (default: {str(default).lower()})".replace("%", "%%")
+    if isinstance(default, bool):
+        parser.add_argument(flag, dest=field, default=None, action=argparse.BooleanOptionalAction, help=text)
+    elif "items" in words:
+        choices = [item[0].lower() for item in words["items"]]
+        parser.add_argument(flag, dest=field, choices=choices, help=text)
+    else:
+        parser.add_argument(flag, dest=field, type=type(default), metavar="N", help=text)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=NAME, description="Turns moving meshes into rigs.", allow_abbrev=False
+    )
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="convert|info")
+    kinds = ", ".join(formats.INPUTS)
+    inputs = f"{kinds} (.obj and .ply with a .pc2 or .mdd), or a folder of numbered .obj or .ply files"
+    for verb, text in (("convert", "make rigs"), ("info", "say what is inside")):
+        sub = verbs.add_parser(verb, help=text, description=text.capitalize() + ".", allow_abbrev=False)
+        sub.add_argument("inputs", nargs="+", type=Path, metavar="INPUT", help=inputs)
+        sub.add_argument("--object", action="append", default=[], metavar="NAME", help="a mesh of a .blend")
+        sub.add_argument("--cache", type=Path, metavar="FILE", help="the .pc2 or .mdd that moves an .obj")
+        if verb == "info":
+            sub.add_argument("--json", action="store_true", help="for programs")
+            continue
+        sub.add_argument(
+            "--output",
+            type=Path,
+            required=True,
+            metavar="OUT",
+            help=f"{', '.join(formats.OUTPUTS)}; with several inputs a path with {{name}} in it",
+        )
+        sub.add_argument("--report", type=Path, metavar="FILE.json", help="figures of every input")
+        sub.add_argument("--preset", choices=[name.lower() for name in PRESETS])
+        sub.add_argument("--quiet", action="store_true", help="no progress on stderr")
+        group = sub.add_argument_group("settings")
+        for field in FIELDS:
+            if field != "hide_source":
+                _add_option(group, field)
+    return parser
+
+
+def options_of(arguments) -> Options:
+    """The preset, then the flags, then what the flags imply."""
+    values = preset_values(arguments.preset.upper()) if arguments.preset else {}
+    given = {name: getattr(arguments, name, None) for name in FIELDS}
+    given = {name: value for name, value in given.items() if value is not None}
+    for name in given:
+        if name in _IMPLIES and _IMPLIES[name][0] not in given:
+            values[_IMPLIES[name][0]] = _IMPLIES[name][1]
+    values |= {name: value.upper() if "items" in words_of(name) else value for name, value in given.items()}
+    return Options(**values)
+
+
+def _check_limits(parser, options: Options) -> None:
+    for name in FIELDS:
+        words, value = words_of(name), getattr(options, name)
+        low, high = words.get("min", -math.inf), words.get("max", math.inf)
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and not low <= value <= high:
+            parser.error(f"--{name.replace('_', '-')} is {value}; it must be from {low} to {high}")
+
+
+def _check_output(parser, arguments) -> None:
+    if arguments.output.suffix.lower() not in formats.OUTPUTS:
+        parser.error(f"--output {arguments.output}: the ending must be one of {', '.join(formats.OUTPUTS)}")
+    if len(arguments.inputs) > 1 and "{name}" not in str(arguments.output):
+        parser.error("several inputs need an --output with {name} in it, which stands for the input's name")
+    if len({path.stem for path in arguments.inputs}) < len(arguments.inputs):
+        parser.error("two inputs have the same name, and would be written to the same output")
+
+
+# ---- convert
+
+
+class _Progress:
+    """A line on stderr for every tenth of the way."""
+
+    def __init__(self, name: str, quiet: bool):
+        self.name, self.quiet, self.last = name, quiet, -1
+
+    def __call__(self, step: Step) -> bool:
+        tenth = int(step.fraction * 10)
+        if not self.quiet and tenth > self.last:
+            self.last = tenth
+            error = f", error {step.error:.2g} %" if step.error is not None else ""
+            print(f"{self.name}: {step.stage.lower()}, {10 * tenth} %{error}", file=sys.stderr, flush=True)
+        return False
+
+
+def _forget_source(armature) -> None:
+    """The source stands on temporary files: it is not written."""
+    found = [item.object for item in armature.ossify.sources]
+    armature.ossify.sources.clear()
+    for obj in found:
+        mesh = obj.data
+        bpy.data.objects.remove(obj)
+        bpy.data.meshes.remove(mesh)
+
+
+def _convert_one(path: Path, arguments, options: Options) -> dict:
+    output = Path(str(arguments.output).replace("{name}", path.stem))
+    with formats.Opened(path, arguments.object, arguments.cache) as opened:
+        scene, layer = bpy.context.scene, bpy.context.view_layer
+        steps = convert(scene, layer, opened.objects(), options)
+        result = run(steps, _Progress(path.name, arguments.quiet))
+        if opened.temporary:
+            _forget_source(result.armature)
+        formats.write(output, result.armature, result.meshes, options.influences)
+    for line in result.report.lines():
+        print(f"{path.name}: {line}", flush=True)
+    return {"output": str(output), "bytes": output.stat().st_size, **result.report.to_json()}
+
+
+def _convert(parser, arguments) -> int:
+    options = options_of(arguments)
+    _check_limits(parser, options)
+    _check_output(parser, arguments)
+    native.library()
+    records = []
+    for path in arguments.inputs:
+        record = {"input": str(path), "ok": True, "error": None}
+        try:
+            record |= _convert_one(path, arguments, options)
+        except (Refusal, native.OssifyError, OSError, MemoryError) as error:
+            sentence = str(error) or "There is not enough memory."
+            record |= {"ok": False, "error": sentence}
+            print(f"{path.name}: {sentence}", file=sys.stderr, flush=True)
+        records.append(record)
+    if arguments.report:
+        text = {
+            "ossify": native.version(),
+            "blender": bpy.app.version_string,
+            "settings": dataclasses.asdict(options),
+            "inputs": records,
+        }
+        arguments.report.parent.mkdir(parents=True, exist_ok=True)
+        arguments.report.write_text(json.dumps(text, indent=1) + "\n", encoding="utf-8")
+    return DONE if all(record["ok"] for record in records) else FAILED
+
+
+# ---- info
+
+
+def _info_one(path: Path, arguments) -> dict:
+    with formats.Opened(path, arguments.object, arguments.cache) as opened:
+        scene, layer = bpy.context.scene, bpy.context.view_layer
+        layer.update()
+        meshes = [obj for obj in layer.objects if obj.type == "MESH"]
+        if arguments.object:
+            meshes = opened.objects()
+        offers = [dataclasses.asdict(sources.offer(obj, layer)) for obj in meshes]
+        return {"frame_start": scene.frame_start, "frame_end": scene.frame_end, "objects": offers}
+
+
+def _print_info(path: Path, record: dict) -> None:
+    print(f"{path}: frames {record['frame_start']} to {record['frame_end']}")
+    for offer in record["objects"]:
+        motion = ", ".join(offer["motion"]) or "nothing"
+        print(f"  {offer['name']}: {offer['vertices']} vertices, moved by {motion}")
+        if offer["trouble"]:
+            print(f"    {offer['trouble']}")
+    if not record["objects"]:
+        print("  no meshes")
+
+
+def _info(arguments) -> int:
+    records, code = [], DONE
+    for path in arguments.inputs:
+        try:
+            record = {"input": str(path), "error": None, **_info_one(path, arguments)}
+            if not arguments.json:
+                _print_info(path, record)
+        except (Refusal, OSError) as error:
+            record, code = {"input": str(path), "error": str(error)}, FAILED
+            print(f"{path.name}: {error}", file=sys.stderr)
+        records.append(record)
+    if arguments.json:
+        print(json.dumps(records, indent=1))
+    sys.stdout.flush()
+    return code
+
+
+def main(argv: list[str]) -> int:
+    """The exit code; nothing is raised."""
+    parser = _parser()
+    try:
+        arguments = parser.parse_args(argv)
+        return _info(arguments) if arguments.verb == "info" else _convert(parser, arguments)
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else WRONG
+    except native.LibraryError as error:
+        print(error, file=sys.stderr)
+        return NO_LIBRARY
+    except KeyboardInterrupt:
+        print("Interrupted.", file=sys.stderr)
+        return INTERRUPTED
+
+
+_handle = None
+
+
+def register() -> None:
+    global _handle
+    _handle = bpy.utils.register_cli_command(NAME, main)
+
+
+def unregister() -> None:
+    bpy.utils.unregister_cli_command(_handle)

@@ -1,0 +1,121 @@
+"""The chain: capture, solve, build, measure. One generator serves the operator, the command and the tests.
+
+    for step in convert(scene, view_layer, objects, Options()): ...     # the generator's value is a Result
+
+The artist's scene is untouched until the last step; closing the generator, or an error in it, takes
+everything back.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Generator
+from typing import NamedTuple
+
+from . import native, report
+from .build import Built, build, discard, hand_over
+from .capture import Motion, capture
+from .options import Options
+from .properties import remember
+
+_SHARES = {"Reading": 0.15, "Solving": 0.7, "Building": 0.05, "Measuring": 0.1}
+_POLL = 0.01  # seconds
+# E_RMS to percent of the diagonal, for a sphere as wide as the box is long: never too small
+_PERCENT = 100 * math.sqrt(3) / 1000 / 2
+
+
+class Step(NamedTuple):
+    stage: str
+    fraction: float  # 0..1 of the whole
+    error: float | None = None  # so far, root mean square, percent of the size
+    bones: int | None = None
+    wait: bool = False  # nothing to do but to ask again later
+
+
+class Result(NamedTuple):
+    armature: object
+    meshes: list
+    report: report.Report
+
+
+class _Clock:
+    """The seconds of each stage."""
+
+    def __init__(self):
+        self.seconds: dict[str, float] = {}
+        self._last = time.perf_counter()
+
+    def lap(self, name: str) -> None:
+        now = time.perf_counter()
+        self.seconds[name], self._last = now - self._last, now
+
+
+def _step(stage: str, fraction: float, **more) -> Step:
+    before = 0.0
+    for name, share in _SHARES.items():
+        if name == stage:
+            return Step(stage, before + share * min(max(fraction, 0.0), 1.0), **more)
+        before += share
+    raise KeyError(stage)
+
+
+def _each(stage: str, work: Generator[float, None, object]) -> Generator[Step, None, object]:
+    """The steps of a stage, and its value."""
+    try:
+        while True:
+            yield _step(stage, next(work))
+    except StopIteration as end:
+        return end.value
+    finally:
+        work.close()
+
+
+def _solve(motion: Motion, options: Options) -> Generator[Step, None, tuple[native.Rig, native.Info]]:
+    with native.Job.start(motion.rest, motion.frames, motion.triangles, options.solver()) as job:
+        while True:
+            progress = job.poll()
+            if progress.finished:
+                return job.finish()
+            error = None if progress.erms is None else _PERCENT * progress.erms
+            yield _step("Solving", progress.fraction, error=error, bones=progress.bones or None, wait=True)
+
+
+def convert(scene, view_layer, objects, options: Options) -> Generator[Step, None, Result]:
+    """The first object gives the rig its place and its name."""
+    clock = _Clock()
+    native.library()  # refuses at once when it is not there
+    motion = yield from _each("Reading", capture(scene, view_layer, objects, options))
+    clock.lap("capture")
+    rig, info = yield from _solve(motion, options)
+    clock.lap("solve")
+    built = yield from _each("Building", build(motion, rig, options))
+    clock.lap("build")
+    try:
+        measured = yield from _each("Measuring", report.measure(built, motion, rig, info))
+        clock.lap("measure")
+        measured.seconds = clock.seconds
+        remember(built, motion, options, measured)
+        hand_over(built, motion, options)
+    except BaseException:
+        discard(built.made)
+        raise
+    return _result(built, measured)
+
+
+def _result(built: Built, measured: report.Report) -> Result:
+    return Result(built.armature.get(), [handle.get() for handle in built.meshes], measured)
+
+
+def run(steps: Generator[Step, None, Result], watch: Callable[[Step], object] | None = None) -> Result | None:
+    """To the end, for scripts: `watch` sees every step; a true value from it cancels, and None comes back."""
+    while True:
+        try:
+            step = next(steps)
+        except StopIteration as end:
+            return end.value
+        if watch is not None and watch(step):
+            steps.close()
+            return None
+        if step.wait:
+            time.sleep(_POLL)

@@ -1,0 +1,301 @@
+"""Files in and out of Blender, for the command line: what it reads moving meshes from, and writes rigs to."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import shutil
+import struct
+import tempfile
+from pathlib import Path
+
+import addon_utils
+import bpy
+import numpy as np
+
+from . import sources
+from .capture import positions
+from .options import Refusal
+
+MESHES = (".obj", ".ply")
+CACHES = (".pc2", ".mdd")
+SCENES = (".abc", ".usd", ".usda", ".usdc", ".usdz", ".glb", ".gltf", ".fbx")
+INPUTS = (".blend", *SCENES, *MESHES)
+OUTPUTS = (".blend", ".glb", ".gltf", ".fbx", ".usd", ".usda", ".usdc")
+
+
+class Opened:
+    """An input as a scene; a context manager, because it may stand on temporary files."""
+
+    def __init__(self, path: Path, names: list[str], cache: Path | None):
+        self.path, self.names, self.cache = path, names, cache
+        self.folder: Path | None = None  # of temporary files
+
+    def __enter__(self) -> Opened:
+        try:
+            self._open()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_exception) -> None:
+        if self.folder is not None:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _open(self) -> None:
+        path, suffix = self.path, self.path.suffix.lower()
+        if not path.exists():
+            raise Refusal(f"{path} is not there.")
+        if path.is_dir():
+            self._open_sequence()
+        elif suffix == ".blend":
+            _call(bpy.ops.wm.open_mainfile, path, load_ui=False)
+        elif suffix in SCENES:
+            _empty_scene()
+            _import(path)
+            if suffix not in {".abc", ".usd", ".usda", ".usdc", ".usdz"}:
+                _take_range_from_actions()
+        elif suffix in MESHES:
+            self._open_cached()
+        else:
+            raise Refusal(f"{path} is not of a kind that Ossify reads ({', '.join(INPUTS)}, or a folder).")
+
+    def _open_cached(self) -> None:
+        """One mesh file, moved by a cache file."""
+        cache = self.cache or _beside(self.path)
+        if cache is None:
+            raise Refusal(f"{self.path} does not move by itself: name its .pc2 or .mdd file with --cache.")
+        if not cache.is_file():
+            raise Refusal(f"{cache} is not there.")
+        _empty_scene()
+        obj = _import_mesh(self.path)
+        _attach(obj, cache)
+
+    def _open_sequence(self) -> None:
+        """A folder of numbered mesh files: gathered in a temporary cache."""
+        files = numbered(self.path)
+        _empty_scene()
+        obj = _import_mesh(files[0])
+        frames = [positions(obj.data).copy()]
+        for file in files[1:]:
+            other = _import_mesh(file)
+            points = positions(other.data).copy()
+            mesh = other.data
+            bpy.data.objects.remove(other)
+            bpy.data.meshes.remove(mesh)
+            if len(points) != len(frames[0]):
+                raise Refusal(
+                    f"{file.name} has {len(points)} vertices and {files[0].name} has {len(frames[0])}:"
+                    " only a mesh that keeps its vertices can become a rig."
+                )
+            frames.append(points)
+        self.folder = Path(tempfile.mkdtemp(prefix="ossify-"))
+        cache = self.folder / "sequence.pc2"
+        write_pc2(cache, np.array(frames))
+        _attach(obj, cache)
+        obj.name = self.path.name
+
+    @property
+    def temporary(self) -> bool:
+        """Whether the source cannot be kept in what is written."""
+        return self.folder is not None
+
+    def objects(self) -> list:
+        """The meshes to convert."""
+        layer = bpy.context.view_layer
+        layer.update()
+        if self.names:
+            missing = [name for name in self.names if name not in layer.objects]
+            if missing:
+                raise Refusal(f"{self.path} has no object named {missing[0]}.")
+            return [layer.objects[name] for name in self.names]
+        meshes = [obj for obj in layer.objects if obj.type == "MESH"]
+        moving = [obj for obj in meshes if sources.motion_words(obj)]
+        if self.path.suffix.lower() == ".blend" and len(moving) > 1:
+            names = ", ".join(obj.name for obj in moving)
+            raise Refusal(f"{self.path} has several moving meshes ({names}): choose with --object.")
+        if not moving:
+            raise Refusal(f"{self.path} has no mesh that moves.")
+        return moving
+
+
+def numbered(folder: Path) -> list[Path]:
+    """The mesh files of a folder in the order of their numbers."""
+    for suffix in MESHES:
+        files = [file for file in folder.iterdir() if file.suffix.lower() == suffix]
+        found = [(re.findall(r"\d+", file.stem), file) for file in files]
+        found = [(int(numbers[-1]), file.name, file) for numbers, file in found if numbers]
+        if found:
+            return [file for _, _, file in sorted(found)]
+    raise Refusal(f"{folder} holds no numbered .obj or .ply files.")
+
+
+def write_pc2(path: Path, frames: np.ndarray) -> None:
+    """frames [f][v][3]"""
+    header = struct.pack("<12siiffi", b"POINTCACHE2", 1, frames.shape[1], 0.0, 1.0, len(frames))
+    path.write_bytes(header + np.ascontiguousarray(frames, "<f4").tobytes())
+
+
+def _cache_size(path: Path) -> tuple[int, int]:
+    """Frames and vertices of a .pc2 or .mdd file."""
+    head = path.read_bytes()[:32] if path.stat().st_size < 64 else _head(path)
+    if path.suffix.lower() == ".pc2":
+        if len(head) < 32 or head[:11] != b"POINTCACHE2":
+            raise Refusal(f"{path} is not a .pc2 file, or it is damaged.")
+        _, _, vertices, _, _, frames = struct.unpack("<12siiffi", head)
+    else:
+        if len(head) < 8:
+            raise Refusal(f"{path} is not an .mdd file, or it is damaged.")
+        frames, vertices = struct.unpack(">ii", head[:8])
+    if frames < 1 or vertices < 1:
+        raise Refusal(f"{path} has {frames} frames of {vertices} vertices: it is damaged or empty.")
+    return frames, vertices
+
+
+def _head(path: Path) -> bytes:
+    with open(path, "rb") as file:
+        return file.read(32)
+
+
+def _beside(mesh: Path) -> Path | None:
+    return next((found for suffix in CACHES if (found := mesh.with_suffix(suffix)).is_file()), None)
+
+
+def _attach(obj, cache: Path) -> None:
+    """Moves a mesh by a cache, from frame 1 on."""
+    frames, vertices = _cache_size(cache)
+    if vertices != len(obj.data.vertices):
+        raise Refusal(f"{cache} has {vertices} vertices, but {obj.name} has {len(obj.data.vertices)}.")
+    modifier = obj.modifiers.new("Cache", "MESH_CACHE")
+    modifier.cache_format = cache.suffix[1:].upper()
+    modifier.filepath = str(cache)
+    modifier.frame_start = 1
+    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, frames
+
+
+# ---- Blender's own importers and exporters
+
+
+def _call(operator, path: Path, **arguments) -> None:
+    """Runs an operator on a file; what it complains about becomes a sentence."""
+    try:
+        done = operator(filepath=str(path), **arguments)
+    except RuntimeError as error:
+        words = str(error).strip().splitlines()[-1].removeprefix("Error: ")
+        raise Refusal(f"{path}: {words}") from None
+    if "FINISHED" not in done:
+        raise Refusal(f"{path} could not be read or written by Blender.")
+
+
+def _need(addon: str) -> None:
+    if not addon_utils.check(addon)[1] and addon_utils.enable(addon, default_set=False) is None:
+        raise Refusal(f"Blender's add-on {addon} is needed and cannot be enabled.")
+
+
+def _empty_scene() -> None:
+    bpy.ops.wm.read_homefile(use_empty=True)
+
+
+def _supported(operator, **arguments) -> dict:
+    """The arguments that this Blender's operator knows."""
+    known = operator.get_rna_type().properties.keys()
+    return {name: value for name, value in arguments.items() if name in known}
+
+
+def _import(path: Path) -> None:
+    suffix = path.suffix.lower()
+    if suffix == ".abc":
+        _call(bpy.ops.wm.alembic_import, path, as_background_job=False)
+    elif suffix.startswith(".usd"):
+        _call(bpy.ops.wm.usd_import, path)
+    elif suffix == ".fbx":
+        if "fbx_import" in dir(bpy.ops.wm):
+            _call(bpy.ops.wm.fbx_import, path)
+        else:
+            _need("io_scene_fbx")
+            _call(bpy.ops.import_scene.fbx, path)
+    else:
+        _need("io_scene_gltf2")
+        _call(bpy.ops.import_scene.gltf, path)
+
+
+def _import_mesh(path: Path):
+    """One mesh object with the file's vertices in the file's order."""
+    before = set(bpy.data.objects)
+    if path.suffix.lower() == ".obj":
+        operator = bpy.ops.wm.obj_import
+        _call(
+            operator,
+            path,
+            **_supported(operator, use_split_objects=False, use_split_groups=False, validate_meshes=False),
+        )
+    else:
+        _call(bpy.ops.wm.ply_import, path)
+    made = [obj for obj in bpy.data.objects if obj not in before and obj.type == "MESH"]
+    if len(made) != 1:
+        raise Refusal(f"{path} holds {len(made)} meshes; one is needed.")
+    return made[0]
+
+
+def _take_range_from_actions() -> None:
+    """glTF and FBX say nothing of a range: it is that of the imported actions."""
+    ranges = [action.frame_range for action in bpy.data.actions]
+    if ranges:
+        scene = bpy.context.scene
+        scene.frame_start = int(np.floor(min(first for first, _ in ranges)))
+        scene.frame_end = int(np.ceil(max(last for _, last in ranges)))
+
+
+@contextlib.contextmanager
+def _only(armature, meshes):
+    """Selects the rig alone, and gives the scene its range, while an exporter runs."""
+    scene, layer = bpy.context.scene, bpy.context.view_layer
+    before = scene.frame_start, scene.frame_end
+    for obj in layer.objects:
+        obj.select_set(obj == armature or obj in meshes)
+    layer.objects.active = armature
+    scene.frame_start, scene.frame_end = armature.ossify.first_frame, armature.ossify.last_frame
+    try:
+        yield
+    finally:
+        scene.frame_start, scene.frame_end = before
+
+
+def write(path: Path, armature, meshes: list, influences: int) -> None:
+    """Writes the rig, or for .blend the whole file, by the ending of the path."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    suffix = path.suffix.lower()
+    if suffix == ".blend":
+        _call(bpy.ops.wm.save_as_mainfile, path, check_existing=False, copy=True)
+        return
+    with _only(armature, meshes):
+        if suffix in {".glb", ".gltf"}:
+            _need("io_scene_gltf2")
+            operator = bpy.ops.export_scene.gltf
+            arguments = {
+                "export_format": "GLB" if suffix == ".glb" else "GLTF_SEPARATE",
+                "use_selection": True,
+                "export_apply": True,
+                "export_animation_mode": "ACTIVE_ACTIONS",
+                "export_influence_nb": influences,
+                "export_all_influences": influences > 4,
+                "export_frame_range": True,
+                "export_attributes": False,
+            }
+        elif suffix == ".fbx":
+            _need("io_scene_fbx")
+            operator = bpy.ops.export_scene.fbx
+            arguments = {
+                "use_selection": True,
+                "object_types": {"ARMATURE", "MESH"},
+                "add_leaf_bones": False,
+                "use_armature_deform_only": False,
+                "bake_anim_use_nla_strips": False,
+                "bake_anim_use_all_actions": False,
+                "bake_anim_simplify_factor": 0.0,
+            }
+        else:
+            operator = bpy.ops.wm.usd_export
+            arguments = {"selected_objects_only": True, "export_animation": True, "export_armatures": True}
+        _call(operator, path, **_supported(operator, check_existing=False, **arguments))

@@ -1,0 +1,85 @@
+"""Keys to actions, in bulk, on Blender with action slots and without."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+
+from .channels import Track
+
+_LINEAR = 1  # of Keyframe.interpolation, as foreach_set wants it
+_AUTO_CLAMPED = 4  # of Keyframe.handle_left_type
+_STILL = 2e-7  # values nearer than this, in units of the channel, are equal
+
+
+def _curves(action, owner):
+    """A function (data_path, index, group) -> f-curve."""
+    if not hasattr(action, "slots"):
+        return lambda path, index, group: action.fcurves.new(path, index=index, action_group=group)
+    slot = action.slots.new(id_type="OBJECT", name=owner.name)
+    bag = action.layers.new("Layer").strips.new(type="KEYFRAME").channelbag(slot, ensure=True)
+    owner.animation_data.action_slot = slot
+    groups = {}
+
+    def new(path, index, group):
+        curve = bag.fcurves.new(path, index=index)
+        if group not in groups:
+            groups[group] = bag.groups.new(group)
+        curve.group = groups[group]
+        return curve
+
+    return new
+
+
+def _fill(curve, times: np.ndarray, values: np.ndarray) -> None:
+    points = curve.keyframe_points
+    points.add(len(times))
+    points.foreach_set("co", np.stack([times, values], -1).astype(np.float32).ravel())
+    points.foreach_set("interpolation", np.full(len(times), _LINEAR, np.int32))
+    for side in ("left", "right"):
+        points.foreach_set(f"handle_{side}_type", np.full(len(times), _AUTO_CLAMPED, np.int32))
+    curve.update()
+
+
+def _still(values: np.ndarray, unit: float) -> bool:
+    return float(np.ptp(values)) <= _STILL * unit
+
+
+class Writer:
+    """Writes the tracks of bones into a new action, and gives it to the armature object."""
+
+    def __init__(self, armature, action, times: np.ndarray, size: float):
+        self.action, self.times, self.size = action, times, size
+        armature.animation_data_create().action = action
+        self._new = _curves(action, armature)
+        self.keys = 0  # written
+        self.keys_if_every = 0  # as many as there were without reduction
+
+    def _write(self, bone: str, channel: str, rows, values: np.ndarray, default, unit: float) -> None:
+        """Curves that rest at their default are not written, and others that do not move have one key."""
+        still = [_still(column, unit) for column in values.T]
+        idle = np.abs(values[0] - default) <= _STILL * unit
+        idle = np.logical_and(idle, still)
+        if channel == "rotation_quaternion":  # its four curves belong together
+            still, idle = [all(still)] * 4, [idle.all()] * 4
+        for index, column in enumerate(values.T):
+            if idle[index]:
+                continue
+            curve = self._new(f'pose.bones["{bpy.utils.escape_identifier(bone)}"].{channel}', index, bone)
+            some = slice(0, 1) if still[index] else slice(None)
+            _fill(curve, self.times[rows][some], column[some])
+            self.keys += len(column[some])
+            self.keys_if_every += 1 if still[index] else len(self.times)
+
+    def track(self, bone: str, track: Track, inner_bone: str | None = None) -> None:
+        """`inner_bone` hangs under the carrier `bone` when the track has an inner rotation."""
+        self._write(bone, "location", track.rows, track.location, (0, 0, 0), self.size)
+        self._write(bone, "rotation_quaternion", track.rows, track.rotation, (1, 0, 0, 0), 1.0)
+        if track.scale is not None:
+            self._write(bone, "scale", track.rows, track.scale, (1, 1, 1), 1.0)
+        if track.inner is not None:
+            self._write(inner_bone, "rotation_quaternion", track.rows, track.inner, (1, 0, 0, 0), 1.0)
+
+    def name_poses(self, names: list[str]) -> None:
+        for time, name in zip(self.times, names, strict=True):
+            self.action.pose_markers.new(name).frame = int(time)

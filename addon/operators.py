@@ -1,0 +1,338 @@
+"""Operators: thin, they do nothing that a script could not do with convert.py."""
+
+import sys
+import traceback
+
+import bpy
+from bpy.props import EnumProperty, FloatProperty, IntProperty
+
+from . import build, heat, native, properties, session, sources
+from .capture import check
+from .convert import Result, convert, run
+from .options import FIELDS, PRESETS, Options, Refusal, preset_values
+
+_TICK = 0.02  # seconds between two turns
+_TURN = 0.03  # seconds of work in each: the interface stays alive
+_FAILURES = (Refusal, native.OssifyError)
+
+
+def chosen_objects(context) -> list:
+    """The meshes to convert: the active one first. What is not a mesh is left out if any mesh is selected."""
+    selected = sorted(context.selected_objects, key=lambda obj: obj.name)
+    active = context.view_layer.objects.active
+    if active is not None and (active in selected or not selected):
+        selected = [active, *(obj for obj in selected if obj != active)]
+    meshes = [obj for obj in selected if obj.type == "MESH"]
+    return meshes or selected
+
+
+def rig_of(context):
+    """The armature of the rig that the active object belongs to, or None."""
+    obj = context.view_layer.objects.active if context.view_layer else None
+    if obj is not None and obj.type == "MESH":
+        obj = obj.parent
+    return obj if obj is not None and obj.type == "ARMATURE" and obj.ossify.version else None
+
+
+def _redraw(context) -> None:
+    """The sidebars and status bars; drawing the viewports anew for a number would slow everything down."""
+    for window in context.window_manager.windows:
+        for area in window.screen.areas:
+            for region in area.regions:
+                if area.type == "STATUSBAR" or (area.type == "VIEW_3D" and region.type == "UI"):
+                    region.tag_redraw()
+
+
+def draw_status(header, _context) -> None:
+    """The status bar while a conversion runs."""
+    running = session.current
+    if running is not None:
+        row = header.layout.row()
+        row.ui_units_x = 22
+        row.progress(factor=running.step.fraction, text=running.words())
+        header.layout.label(text="Cancel", icon="EVENT_ESC")
+
+
+class OSSIFY_OT_convert(bpy.types.Operator):
+    """Turn the motion of the selected meshes into an armature with weights and keys"""
+
+    bl_idname = "ossify.convert"
+    bl_label = "Convert Motion to Rig"
+    bl_options = {"UNDO"}
+
+    __annotations__ = {
+        **properties.annotations(),
+        "preset": EnumProperty(
+            name="Preset",
+            description="Start from a preset instead of the settings in the sidebar",
+            items=[("NONE", "None", "The settings in the sidebar")]
+            + [(name, label, text) for name, (label, text, _) in PRESETS.items()],
+            default="NONE",
+        ),
+    }
+
+    @classmethod
+    def poll(cls, context):
+        if session.current is not None:
+            cls.poll_message_set("A conversion is running")
+            return False
+        objects = chosen_objects(context)
+        if not objects:
+            cls.poll_message_set("Select the meshes to convert")
+            return False
+        troubles = (sources.trouble(obj, context.view_layer) for obj in objects)
+        trouble = next((sentence for sentence in troubles if sentence), None)
+        if trouble:
+            cls.poll_message_set(trouble.rstrip("."))
+        return trouble is None
+
+    def _options(self, context) -> Options:
+        """What was given to the operator, then the preset, then the sidebar."""
+        options = context.scene.ossify.options()
+        values = {} if self.preset == "NONE" else preset_values(self.preset)
+        values |= {field: getattr(self, field) for field in FIELDS if self.properties.is_property_set(field)}
+        for field, value in values.items():
+            setattr(options, field, value)
+        return options
+
+    def _fail(self, error: Exception) -> set[str]:
+        if getattr(error, "status", None) == native.Status.CANCELLED:
+            self.report({"INFO"}, "Cancelled: the scene is as it was.")
+        elif isinstance(error, _FAILURES):
+            self.report({"ERROR"}, str(error))
+        else:
+            traceback.print_exception(error, file=sys.stderr)
+            self.report(
+                {"ERROR"}, f"Ossify failed ({type(error).__name__}: {error}); the scene is as it was."
+            )
+        return {"CANCELLED"}
+
+    def _succeed(self, result: Result) -> set[str]:
+        report = result.report
+        for note in report.notes:
+            self.report({"INFO"}, note)
+        self.report(
+            {"INFO"},
+            f"{result.armature.name}: {report.bones} bones, error {report.percent(report.rms):.3g} % of the"
+            f" size, largest {report.percent(report.maximum):.3g} % in frame {report.worst_frame}",
+        )
+        return {"FINISHED"}
+
+    def execute(self, context):
+        try:
+            steps = convert(
+                context.scene, context.view_layer, chosen_objects(context), self._options(context)
+            )
+            return self._succeed(run(steps))
+        except Exception as error:
+            return self._fail(error)
+
+    def invoke(self, context, _event):
+        if bpy.app.background or context.window is None:
+            return self.execute(context)
+        objects, options = chosen_objects(context), self._options(context)
+        try:
+            native.library()
+            check(context.scene, context.view_layer, objects, options)
+        except _FAILURES as error:
+            return self._fail(error)
+        self._session = session.start(convert(context.scene, context.view_layer, objects, options))
+        self._timer = context.window_manager.event_timer_add(_TICK, window=context.window)
+        context.window_manager.modal_handler_add(self)
+        context.workspace.status_text_set(draw_status)
+        return {"RUNNING_MODAL"}
+
+    def modal(self, context, event):
+        running = self._session
+        if event.type == "ESC" and event.value == "PRESS":
+            running.cancel()
+        elif event.type != "TIMER":
+            return {"RUNNING_MODAL"} if self._holds(context, event) else {"PASS_THROUGH"}
+        try:
+            ended = running.advance(_TURN)
+        except Exception as error:
+            self._clean_up(context)
+            return self._fail(error)
+        _redraw(context)
+        if not ended:
+            return {"RUNNING_MODAL"} if event.type == "ESC" else {"PASS_THROUGH"}
+        self._clean_up(context)
+        if running.result is None:
+            self.report({"INFO"}, "Cancelled: the scene is as it was.")
+            return {"CANCELLED"}
+        return self._succeed(running.result)
+
+    def _holds(self, context, event) -> bool:
+        """Whether the event is kept from the rest of Blender: edits must not get into what is being read."""
+        if not self._session.touches_scene or event.type in {"MOUSEMOVE", "INBETWEEN_MOUSEMOVE"}:
+            return False
+        return not _over_sidebar(context, event)  # the Cancel button is there
+
+    def cancel(self, context):
+        """The window closes, or another file is opened."""
+        self._clean_up(context)
+
+    def _clean_up(self, context) -> None:
+        session.end()
+        if self._timer is not None:
+            context.window_manager.event_timer_remove(self._timer)
+            self._timer = None
+        if context.workspace is not None:
+            context.workspace.status_text_set(None)
+        _redraw(context)
+
+
+def _over_sidebar(context, event) -> bool:
+    x, y = event.mouse_x, event.mouse_y
+    for area in context.screen.areas if context.screen else ():
+        for region in area.regions:
+            inside = region.x <= x < region.x + region.width and region.y <= y < region.y + region.height
+            if inside and region.type == "UI" and area.type == "VIEW_3D":
+                return True
+    return False
+
+
+class OSSIFY_OT_cancel(bpy.types.Operator):
+    """Stop the conversion; the scene stays as it was"""
+
+    bl_idname = "ossify.cancel"
+    bl_label = "Cancel Conversion"
+    bl_options = {"INTERNAL"}
+
+    @classmethod
+    def poll(cls, _context):
+        return session.current is not None
+
+    def execute(self, _context):
+        session.current.cancel()
+        return {"FINISHED"}
+
+
+class OSSIFY_OT_preset(bpy.types.Operator):
+    """Set the settings to a preset"""
+
+    bl_idname = "ossify.preset"
+    bl_label = "Ossify Preset"
+    bl_options = {"UNDO", "INTERNAL"}
+
+    preset: EnumProperty(items=[(name, label, text) for name, (label, text, _) in PRESETS.items()])
+
+    @classmethod
+    def description(cls, _context, operator):
+        return PRESETS[operator.preset][1]
+
+    def execute(self, context):
+        for field, value in preset_values(self.preset).items():
+            setattr(context.scene.ossify, field, value)
+        return {"FINISHED"}
+
+
+class _OfRig:
+    """An operator on the active rig."""
+
+    @classmethod
+    def poll(cls, context):
+        if rig_of(context) is None:
+            cls.poll_message_set("The active object is not a rig made by Ossify")
+            return False
+        return True
+
+
+class OSSIFY_OT_show_source(_OfRig, bpy.types.Operator):
+    """Show the meshes that this rig was made from, or hide them again"""
+
+    bl_idname = "ossify.show_source"
+    bl_label = "Show Source"
+    bl_options = {"UNDO"}
+
+    def execute(self, context):
+        found = [item.object for item in rig_of(context).ossify.sources if item.object is not None]
+        found = [obj for obj in found if context.view_layer.objects.get(obj.name) == obj]
+        if not found:
+            self.report({"ERROR"}, "The source of this rig is not in this view layer.")
+            return {"CANCELLED"}
+        shown = any(obj.visible_get() for obj in found)
+        for obj in found:
+            build.hide(obj, context.view_layer, shown)
+        return {"FINISHED"}
+
+
+class OSSIFY_OT_select_worst(_OfRig, bpy.types.Operator):
+    """Select the vertices with the largest errors, in Edit Mode"""
+
+    bl_idname = "ossify.select_worst"
+    bl_label = "Select Worst Vertices"
+    bl_options = {"REGISTER", "UNDO"}
+
+    percent: FloatProperty(
+        name="Share", description="Share of the vertices", default=1, min=0.001, max=100, subtype="PERCENTAGE"
+    )
+
+    def execute(self, context):
+        meshes = heat.meshes_of(rig_of(context))
+        if not meshes:
+            self.report({"ERROR"}, "The meshes of this rig have no errors stored.")
+            return {"CANCELLED"}
+        if context.mode != "OBJECT":
+            bpy.ops.object.mode_set(mode="OBJECT")
+        count = heat.select_worst(meshes, self.percent)
+        for obj in context.selected_objects:
+            obj.select_set(False)
+        for obj in meshes:
+            obj.select_set(True)
+        context.view_layer.objects.active = meshes[0]
+        bpy.ops.object.mode_set(mode="EDIT")
+        context.tool_settings.mesh_select_mode = (True, False, False)
+        self.report({"INFO"}, f"{count} vertices")
+        return {"FINISHED"}
+
+
+class OSSIFY_OT_go_to_frame(bpy.types.Operator):
+    """Go to this frame"""
+
+    bl_idname = "ossify.go_to_frame"
+    bl_label = "Go to Frame"
+    bl_options = {"INTERNAL"}
+
+    frame: IntProperty()
+
+    def execute(self, context):
+        context.scene.frame_set(self.frame)
+        return {"FINISHED"}
+
+
+CLASSES = (
+    OSSIFY_OT_convert,
+    OSSIFY_OT_cancel,
+    OSSIFY_OT_preset,
+    OSSIFY_OT_show_source,
+    OSSIFY_OT_select_worst,
+    OSSIFY_OT_go_to_frame,
+)
+
+
+def draw_menu(self, _context) -> None:
+    self.layout.separator()
+    self.layout.operator(OSSIFY_OT_convert.bl_idname, icon="ARMATURE_DATA")
+
+
+@bpy.app.handlers.persistent
+def _before_load(*_arguments) -> None:
+    session.end()
+
+
+def register() -> None:
+    for cls in CLASSES:
+        bpy.utils.register_class(cls)
+    bpy.types.VIEW3D_MT_object_animation.append(draw_menu)
+    bpy.types.VIEW3D_MT_object_convert.append(draw_menu)
+    bpy.app.handlers.load_pre.append(_before_load)
+
+
+def unregister() -> None:
+    session.end()
+    bpy.app.handlers.load_pre.remove(_before_load)
+    bpy.types.VIEW3D_MT_object_convert.remove(draw_menu)
+    bpy.types.VIEW3D_MT_object_animation.remove(draw_menu)
+    for cls in reversed(CLASSES):
+        bpy.utils.unregister_class(cls)

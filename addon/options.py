@@ -1,0 +1,126 @@
+"""What an artist may choose, as plain values: defaults, presets, and what cannot go together.
+
+Imports without Blender. properties.py gives every field its words and limits for the screen, command.py
+its flag, and both take the defaults from here.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from . import native
+
+
+class Refusal(Exception):
+    """Ossify will not do it; one sentence for the artist says why and what to do."""
+
+
+@dataclasses.dataclass
+class Options:
+    bones_by: str = "COUNT"  # COUNT, BUDGET
+    bones: int = 24
+    budget: float = 0.25  # percent of the size
+    budget_of: str = "RMS"  # RMS, MAXIMUM
+    bones_most: int = 128  # with a budget
+    bone_kind: str = "RIGID"  # RIGID, FLEXIBLE
+    influences: int = 4
+    quality: str = "NORMAL"  # DRAFT, NORMAL, BEST
+    locality: bool = True
+    smoothness: float = 1.0
+    rest: str = "UNDEFORMED"  # UNDEFORMED, FRAME, SYNTHESISED
+    rest_frame: int = 1
+    rest_correction: str = "KEPT"  # FIXED, KEPT, FREE
+    frames: str = "SCENE"  # SCENE, PREVIEW, CUSTOM, POSES
+    frame_start: int = 1
+    frame_end: int = 250
+    frame_step: int = 1
+    keys: str = "REDUCED"  # EVERY, REDUCED
+    key_tolerance: float = 0.1  # percent of the size
+    hide_source: bool = True
+    seed: int = 0
+    threads: int = 0
+
+    def solver(self) -> native.Settings:
+        """The same in the library's words."""
+        budget = self.bones_by == "BUDGET"
+        return native.Settings(
+            bones=self.bones_most if budget else self.bones,
+            budget_kind=self.budget_of.lower() if budget else "none",
+            budget=self.budget if budget else 0.0,
+            influences=self.influences,
+            bone_kind=self.bone_kind.lower(),
+            quality=self.quality.lower(),
+            rest_mode="free" if self.rest == "SYNTHESISED" else self.rest_correction.lower(),
+            locality=self.locality,
+            smoothness=self.smoothness if self.locality else 0.0,
+            seed=self.seed,
+            threads=self.threads,
+        )
+
+
+FIELDS = tuple(field.name for field in dataclasses.fields(Options))
+
+# Each preset changes what it names and leaves the range, the rest frame and the seed alone.
+_PRESET_DEFAULTS = {
+    name: getattr(Options, name)
+    for name in (
+        "bones_by bones budget budget_of bones_most bone_kind influences quality locality smoothness"
+        " rest_correction keys key_tolerance"
+    ).split()
+}
+PRESETS = {
+    "GAME": ("Game Character", "Rigid bones, four influences, few keys: what a game engine wants", {}),
+    "CLOTH": (
+        "Cloth",
+        "Many small rigid bones with soft weights, for flags, curtains and dresses",
+        {"bones": 48, "smoothness": 2.0},
+    ),
+    "FACE": (
+        "Face",
+        "More bones, and a rest shape that is not touched, for shape keys and expressions",
+        {"bones": 40, "rest_correction": "FIXED", "key_tolerance": 0.02},
+    ),
+    "FIDELITY": (
+        "Highest Fidelity",
+        "Flexible bones, eight influences and a key on every frame; slow, and close to the source",
+        {
+            "bones": 64,
+            "bone_kind": "FLEXIBLE",
+            "influences": 8,
+            "quality": "BEST",
+            "rest_correction": "FREE",
+            "keys": "EVERY",
+        },
+    ),
+    "DRAFT": ("Draft", "A quick look", {"bones": 12, "quality": "DRAFT", "key_tolerance": 0.2}),
+}
+
+
+def preset_values(name: str) -> dict:
+    return {**_PRESET_DEFAULTS, **PRESETS[name][2]}
+
+
+def preset_of(settings) -> str | None:
+    """The preset that `settings` (anything with the fields) agree with."""
+    for name in PRESETS:
+        if all(_same(getattr(settings, field), value) for field, value in preset_values(name).items()):
+            return name
+    return None
+
+
+def _same(a, b) -> bool:
+    return abs(a - b) < 1e-6 if isinstance(b, float) else a == b
+
+
+def contradiction(settings, scene=None) -> str | None:
+    """Why these settings (anything with the fields) cannot be used, in one sentence; None when they can."""
+    if settings.frames == "CUSTOM" and settings.frame_end < settings.frame_start:
+        return (
+            f"The range ends ({settings.frame_end}) before it starts ({settings.frame_start}):"
+            " there are no frames in it."
+        )
+    if settings.frames == "PREVIEW" and scene is not None and not scene.use_preview_range:
+        return "The scene has no preview range: set one in the timeline or choose another range."
+    if settings.frames == "POSES" and settings.rest == "FRAME":
+        return "Shape keys as poses have no frames to take the rest shape from: choose the undeformed mesh."
+    return None

@@ -1,0 +1,267 @@
+"""The sidebar: what the selection offers, the settings, the progress, and the report of a rig."""
+
+import textwrap
+
+import bpy
+
+from . import native, session, sources
+from .capture import frame_range
+from .operators import chosen_objects, rig_of
+from .options import PRESETS, Refusal, contradiction, preset_of
+
+_SHOWN = 4  # objects listed one by one
+
+
+def _paragraph(layout, context, text: str, icon: str = "NONE") -> None:
+    """Text over several lines, as wide as the sidebar."""
+    scale = context.preferences.system.ui_scale
+    width = max(int(context.region.width / (6.5 * scale)) - (5 if icon != "NONE" else 2), 16)
+    column = layout.column(align=True)
+    for index, line in enumerate(textwrap.wrap(text, width)):
+        column.label(text=line, icon=icon if index == 0 else ("NONE" if icon == "NONE" else "BLANK1"))
+
+
+def _library_trouble() -> str | None:
+    try:
+        native.library()
+    except native.OssifyError as error:
+        return str(error)
+    return None
+
+
+class _Sidebar:
+    bl_space_type = "VIEW_3D"
+    bl_region_type = "UI"
+    bl_category = "Ossify"
+
+
+class OSSIFY_MT_presets(bpy.types.Menu):
+    bl_label = "Presets"
+
+    def draw(self, _context):
+        for name, (label, _text, _values) in PRESETS.items():
+            self.layout.operator("ossify.preset", text=label).preset = name
+
+
+class OSSIFY_PT_convert(_Sidebar, bpy.types.Panel):
+    bl_label = "Motion to Rig"
+
+    def draw(self, context):
+        layout = self.layout
+        trouble = _library_trouble()
+        if trouble:
+            _paragraph(layout, context, trouble, "ERROR")
+        elif session.current is not None:
+            _draw_progress(layout)
+        else:
+            _draw_offers(layout, context)
+            settings = context.scene.ossify
+            preset = preset_of(settings)
+            layout.menu(OSSIFY_MT_presets.__name__, text=PRESETS[preset][0] if preset else "Custom Settings")
+            self._draw_button(layout, context, settings)
+
+    @staticmethod
+    def _draw_button(layout, context, settings):
+        trouble = contradiction(settings, context.scene)
+        if trouble:
+            _paragraph(layout, context, trouble, "ERROR")
+        row = layout.row()
+        row.scale_y = 1.6
+        row.enabled = trouble is None
+        row.operator("ossify.convert", icon="ARMATURE_DATA")
+
+
+def _draw_progress(layout) -> None:
+    running = session.current
+    layout.progress(factor=running.step.fraction, type="BAR", text=running.words())
+    layout.operator("ossify.cancel", text="Cancel", icon="X")
+
+
+def _draw_offers(layout, context) -> None:
+    objects = chosen_objects(context)
+    box = layout.box()
+    if not objects:
+        _paragraph(box, context, "Select one or more meshes that move.", "INFO")
+        return
+    settings = context.scene.ossify
+    poses = settings.frames == "POSES" and not any(
+        obj.type == "MESH" and len(sources.keys_of(obj)) > 1 for obj in objects
+    )
+    for obj in objects[:_SHOWN]:
+        offer = sources.offer(obj, context.view_layer, poses)
+        box.label(text=obj.name, icon="OUTLINER_OB_MESH" if obj.type == "MESH" else "OBJECT_DATA")
+        if offer.trouble:
+            _paragraph(box, context, offer.trouble, "ERROR")
+            continue
+        motion = ", ".join(offer.motion) or "nothing that Ossify knows of"
+        _paragraph(box, context, f"{offer.vertices:,} vertices. Moved by {motion}.")
+    if len(objects) > _SHOWN:
+        box.label(text=f"and {len(objects) - _SHOWN} more")
+    if settings.frames != "POSES":
+        try:
+            times = frame_range(context.scene, settings)
+            box.label(text=f"{len(times)} frames, {times[0]} to {times[-1]}")
+        except Refusal as refusal:
+            _paragraph(box, context, str(refusal), "ERROR")
+
+
+class _Settings(_Sidebar):
+    """A folded part of the settings."""
+
+    bl_parent_id = "OSSIFY_PT_convert"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    @classmethod
+    def poll(cls, _context):
+        return session.current is None
+
+    def draw(self, context):
+        layout = self.layout
+        layout.use_property_split = True
+        layout.use_property_decorate = False
+        self.draw_settings(layout, context.scene.ossify)
+
+
+class OSSIFY_PT_bones(_Settings, bpy.types.Panel):
+    bl_label = "Bones"
+    bl_options = set()
+
+    def draw_settings(self, layout, settings):
+        layout.prop(settings, "bones_by")
+        column = layout.column(align=True)
+        if settings.bones_by == "COUNT":
+            column.prop(settings, "bones")
+        else:
+            column.prop(settings, "budget")
+            column.prop(settings, "budget_of")
+            column.prop(settings, "bones_most")
+        layout.prop(settings, "bone_kind")
+        layout.prop(settings, "influences")
+        layout.prop(settings, "quality")
+        layout.prop(settings, "locality")
+        row = layout.row()
+        row.active = settings.locality
+        row.prop(settings, "smoothness")
+
+
+class OSSIFY_PT_motion(_Settings, bpy.types.Panel):
+    bl_label = "Motion"
+
+    def draw_settings(self, layout, settings):
+        layout.prop(settings, "frames")
+        column = layout.column(align=True)
+        if settings.frames == "CUSTOM":
+            column.prop(settings, "frame_start")
+            column.prop(settings, "frame_end")
+        if settings.frames != "POSES":
+            column.prop(settings, "frame_step")
+        layout.prop(settings, "rest")
+        if settings.rest == "FRAME":
+            layout.prop(settings, "rest_frame")
+        row = layout.row()
+        row.active = settings.rest != "SYNTHESISED"
+        row.prop(settings, "rest_correction")
+
+
+class OSSIFY_PT_result(_Settings, bpy.types.Panel):
+    bl_label = "Keys and Result"
+
+    def draw_settings(self, layout, settings):
+        row = layout.row()
+        row.active = settings.frames != "POSES"
+        row.prop(settings, "keys")
+        if settings.keys == "REDUCED":
+            row = layout.row()
+            row.active = settings.frames != "POSES"
+            row.prop(settings, "key_tolerance")
+        layout.prop(settings, "hide_source")
+        layout.prop(settings, "seed")
+        layout.prop(settings, "threads")
+
+
+class OSSIFY_UL_frames(bpy.types.UIList):
+    """The error of each frame as a bar; a click goes there."""
+
+    use_worst_first: bpy.props.BoolProperty(name="Worst First", description="Sort by error")
+
+    def draw_item(self, _context, layout, data, item, _icon, _active_data, _active_property):
+        worst = max(data.worst_frame_error, 1e-12)
+        split = layout.split(factor=0.4)
+        split.label(text=item.name)
+        split.progress(factor=min(item.error / worst, 1.0), text=f"{item.error:.3g} %")
+
+    def draw_filter(self, _context, layout):
+        row = layout.row(align=True)
+        row.prop(self, "filter_name", text="")
+        row.prop(self, "use_worst_first", toggle=True)
+
+    def filter_items(self, _context, data, name):
+        items, helper = getattr(data, name), bpy.types.UI_UL_list
+        flags = []
+        if self.filter_name:
+            flags = helper.filter_items_by_name(self.filter_name, self.bitflag_filter_item, items, "name")
+        order = []
+        if self.use_worst_first:
+            order = helper.sort_items_helper(list(enumerate(items)), lambda pair: -pair[1].error)
+        return flags, order
+
+
+class OSSIFY_PT_rig(_Sidebar, bpy.types.Panel):
+    bl_label = "Rig"
+
+    @classmethod
+    def poll(cls, context):
+        return rig_of(context) is not None
+
+    def draw(self, context):
+        layout = self.layout
+        rig = rig_of(context).ossify
+        column = layout.column(align=True)
+        column.label(text=f"{rig.bones} bones, {rig.vertices:,} vertices")
+        column.label(text=f"Error {rig.rms:.3g} % of the size")
+        column.label(text=f"95 in 100 below {rig.percentile_95:.3g} %")
+        column.label(text=f"Largest {rig.maximum:.3g} % ({rig.maximum / 100 * rig.size:.3g})")
+        column.label(text=f"E_RMS {rig.erms:.3g}")
+        column.label(text=f"{rig.keys:,} keys of {rig.keys_if_every:,}")
+        column.label(text=f"{rig.rig_size} as a rig, {rig.cache_size} as a cache")
+        for note in rig.notes.splitlines():
+            _paragraph(layout, context, note, "INFO")
+        column = layout.column(align=True)
+        go = column.operator("ossify.go_to_frame", text=f"Worst Frame ({rig.worst_frame})")
+        go.frame = rig.worst_frame
+        column.operator("ossify.select_worst")
+        column.prop(rig, "show_error", toggle=True)
+        column.operator("ossify.show_source", text="Show or Hide Source")
+
+
+class OSSIFY_PT_frames(_Sidebar, bpy.types.Panel):
+    bl_label = "Error of Each Frame"
+    bl_parent_id = "OSSIFY_PT_rig"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    def draw(self, context):
+        self.layout.template_list(
+            "OSSIFY_UL_frames", "", rig_of(context).ossify, "frames", rig_of(context).ossify, "frame_index"
+        )
+
+
+CLASSES = (
+    OSSIFY_MT_presets,
+    OSSIFY_UL_frames,
+    OSSIFY_PT_convert,
+    OSSIFY_PT_bones,
+    OSSIFY_PT_motion,
+    OSSIFY_PT_result,
+    OSSIFY_PT_rig,
+    OSSIFY_PT_frames,
+)
+
+
+def register() -> None:
+    for cls in CLASSES:
+        bpy.utils.register_class(cls)
+
+
+def unregister() -> None:
+    for cls in reversed(CLASSES):
+        bpy.utils.unregister_class(cls)

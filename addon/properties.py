@@ -1,0 +1,342 @@
+"""What Blender stores: the settings of the panel on the scene, and on every rig where it came from and how
+well it fits."""
+
+import bpy
+from bpy.props import (
+    BoolProperty,
+    CollectionProperty,
+    EnumProperty,
+    FloatProperty,
+    IntProperty,
+    PointerProperty,
+    StringProperty,
+)
+
+from . import heat, native
+from .options import FIELDS, Options
+
+# Names, tooltips and limits; the defaults are those of Options.
+_WORDS = {
+    "bones_by": (
+        EnumProperty,
+        {
+            "name": "Bones",
+            "description": "How the number of bones is found",
+            "items": [
+                ("COUNT", "Count", "As many bones as you say"),
+                ("BUDGET", "Error Budget", "The fewest bones that keep the error within a budget"),
+            ],
+        },
+    ),
+    "bones": (
+        IntProperty,
+        {
+            "name": "Count",
+            "description": "Number of bones that deform the mesh; the root is extra",
+            "min": 1,
+            "max": native.MAX_BONES,
+            "soft_max": 200,
+        },
+    ),
+    "budget": (
+        FloatProperty,
+        {
+            "name": "Budget",
+            "description": "Error that is allowed, in percent of the object's size",
+            "min": 0.0001,
+            "max": 100,
+            "soft_max": 5,
+            "precision": 3,
+            "subtype": "PERCENTAGE",
+        },
+    ),
+    "budget_of": (
+        EnumProperty,
+        {
+            "name": "Budget Of",
+            "description": "Which error the budget bounds",
+            "items": [
+                ("RMS", "Average", "The root mean square over all vertices and frames"),
+                ("MAXIMUM", "Largest", "The largest error of any vertex in any frame"),
+            ],
+        },
+    ),
+    "bones_most": (
+        IntProperty,
+        {
+            "name": "At Most",
+            "description": "The most bones that may be used to keep the budget",
+            "min": 1,
+            "max": native.MAX_BONES,
+            "soft_max": 256,
+        },
+    ),
+    "bone_kind": (
+        EnumProperty,
+        {
+            "name": "Kind",
+            "description": "What a bone can do",
+            "items": [
+                ("RIGID", "Rigid", "Bones move and turn: what game engines and animators expect"),
+                (
+                    "FLEXIBLE",
+                    "Flexible",
+                    "Bones also stretch and shear: a smaller error, with a second bone above each",
+                ),
+            ],
+        },
+    ),
+    "influences": (
+        IntProperty,
+        {
+            "name": "Influences",
+            "description": "The most bones that move one vertex; most game engines take 4",
+            "min": 1,
+            "max": native.MAX_INFLUENCES,
+            "soft_max": 8,
+        },
+    ),
+    "quality": (
+        EnumProperty,
+        {
+            "name": "Quality",
+            "description": "How long the solver looks for a better rig",
+            "items": [
+                ("DRAFT", "Draft", "A quick look"),
+                ("NORMAL", "Normal", "Good and quick"),
+                ("BEST", "Best", "Slower, with a smaller error"),
+            ],
+        },
+    ),
+    "locality": (
+        BoolProperty,
+        {
+            "name": "Local Weights",
+            "description": "Every bone moves one connected part of the surface, and nothing far away from it",
+        },
+    ),
+    "smoothness": (
+        FloatProperty,
+        {
+            "name": "Smoothness",
+            "description": "How strongly weights follow their neighbours; needs local weights",
+            "min": 0,
+            "max": 1000,
+            "soft_max": 10,
+        },
+    ),
+    "rest": (
+        EnumProperty,
+        {
+            "name": "Rest Shape",
+            "description": "The mesh as it is when no bone is posed",
+            "items": [
+                ("UNDEFORMED", "Undeformed Mesh", "The mesh before anything moves it"),
+                ("FRAME", "Frame", "The mesh as it is in a frame"),
+                ("SYNTHESISED", "Synthesised", "A shape that the solver finds to fit all frames"),
+            ],
+        },
+    ),
+    "rest_frame": (
+        IntProperty,
+        {"name": "Rest Frame", "description": "The frame in which the mesh is at rest"},
+    ),
+    "rest_correction": (
+        EnumProperty,
+        {
+            "name": "Rest Correction",
+            "description": "Whether the solver may move the vertices of the rest shape to lower the error",
+            "items": [
+                ("FIXED", "None", "The rest shape is kept as it is"),
+                ("KEPT", "Near", "Vertices move a little, and the rest shape still counts as a pose"),
+                ("FREE", "Free", "Vertices move as far as the frames ask for"),
+            ],
+        },
+    ),
+    "frames": (
+        EnumProperty,
+        {
+            "name": "Motion",
+            "description": "What is converted",
+            "items": [
+                ("SCENE", "Scene Range", "The frames of the scene"),
+                ("PREVIEW", "Preview Range", "The frames of the preview range"),
+                ("CUSTOM", "Custom Range", "Frames of your choice"),
+                ("POSES", "Shape Keys as Poses", "Every shape key is one pose; time plays no part"),
+            ],
+        },
+    ),
+    "frame_start": (IntProperty, {"name": "Start", "description": "First frame of the custom range"}),
+    "frame_end": (IntProperty, {"name": "End", "description": "Last frame of the custom range"}),
+    "frame_step": (
+        IntProperty,
+        {"name": "Step", "description": "Take every n-th frame", "min": 1, "soft_max": 10},
+    ),
+    "keys": (
+        EnumProperty,
+        {
+            "name": "Keys",
+            "description": "Which frames are keyed",
+            "items": [
+                ("REDUCED", "Reduced", "Only keys that are needed to stay within the tolerance"),
+                ("EVERY", "Every Frame", "A key on every captured frame"),
+            ],
+        },
+    ),
+    "key_tolerance": (
+        FloatProperty,
+        {
+            "name": "Tolerance",
+            "description": (
+                "The most that leaving out keys may move any vertex, in percent of the object's size"
+            ),
+            "min": 0.0001,
+            "max": 10,
+            "soft_max": 1,
+            "precision": 3,
+            "subtype": "PERCENTAGE",
+        },
+    ),
+    "hide_source": (
+        BoolProperty,
+        {"name": "Hide Source", "description": "Hide the source meshes when the rig is made"},
+    ),
+    "seed": (
+        IntProperty,
+        {"name": "Seed", "description": "Another seed may find a slightly different rig", "min": 0},
+    ),
+    "threads": (
+        IntProperty,
+        {
+            "name": "Threads",
+            "description": "Threads of the solver; 0 takes one for each core. The result is the same",
+            "min": 0,
+            "max": 256,
+        },
+    ),
+}
+
+
+def words_of(field: str) -> dict:
+    """Name, description, items and limits of an option, for the command line."""
+    return _WORDS[field][1]
+
+
+def annotations() -> dict:
+    """The options as Blender properties, for any class that wants them."""
+    return {field: _WORDS[field][0](default=getattr(Options, field), **_WORDS[field][1]) for field in FIELDS}
+
+
+class OssifySettings(bpy.types.PropertyGroup):
+    """The settings of a conversion."""
+
+    __annotations__ = annotations()
+
+    def options(self) -> Options:
+        return Options(**{field: getattr(self, field) for field in FIELDS})
+
+    def assign(self, options) -> None:
+        for field in FIELDS:
+            setattr(self, field, getattr(options, field))
+
+
+class OssifySource(bpy.types.PropertyGroup):
+    """A mesh that a rig was made from."""
+
+    object: PointerProperty(type=bpy.types.Object, name="Source")
+
+
+class OssifyFrame(bpy.types.PropertyGroup):
+    """The error of one frame."""
+
+    frame: IntProperty(name="Frame")
+    error: FloatProperty(name="Error", description="Root mean square, in percent of the size")
+
+
+def _jump(self, context) -> None:
+    if 0 <= self.frame_index < len(self.frames) and context.scene:
+        context.scene.frame_set(self.frames[self.frame_index].frame)
+
+
+class OssifyRig(bpy.types.PropertyGroup):
+    """What an armature made by Ossify knows about itself."""
+
+    version: StringProperty(name="Ossify", description="The version that made this rig; empty: none did")
+    blender: StringProperty(name="Blender")
+    settings: PointerProperty(type=OssifySettings)
+    sources: CollectionProperty(type=OssifySource)
+    first_frame: IntProperty(name="First Frame")
+    last_frame: IntProperty(name="Last Frame")
+
+    erms: FloatProperty(name="E_RMS", precision=4)
+    size: FloatProperty(name="Size", description="Diagonal of the rest shape's box", subtype="DISTANCE")
+    rms: FloatProperty(name="Average", precision=4, description="Root mean square, in percent of the size")
+    mean: FloatProperty(name="Mean", precision=4)
+    percentile_95: FloatProperty(name="95 Percent Below", precision=4)
+    maximum: FloatProperty(name="Largest", precision=4)
+    worst_object: StringProperty(name="Worst Object")
+    worst_vertex: IntProperty(name="Worst Vertex")
+    worst_frame: IntProperty(name="Worst Frame")
+    bones: IntProperty(name="Bones")
+    vertices: IntProperty(name="Vertices")
+    keys: IntProperty(name="Keys")
+    keys_if_every: IntProperty(name="Keys if Every Frame")
+    keys_moved: FloatProperty(name="Moved by Reduction", precision=4)
+    rig_size: StringProperty(name="As a Rig")
+    shape_key_size: StringProperty(name="As Shape Keys")
+    cache_size: StringProperty(name="As a Point Cache")
+    notes: StringProperty(name="Notes")
+
+    worst_frame_error: FloatProperty(name="Error of the Worst Frame", precision=4)
+    frames: CollectionProperty(type=OssifyFrame)
+    frame_index: IntProperty(name="Frame", description="Go to this frame", update=_jump)
+    show_error: BoolProperty(
+        name="Show Error",
+        description="Colour the meshes by their error: blue is small, red is large",
+        update=lambda self, context: heat.show(self.id_data, context, self.show_error),
+        options=set(),
+    )
+
+
+def _blender_version() -> str:
+    return bpy.app.version_string
+
+
+def remember(built, motion, options: Options, report) -> None:
+    """Writes everything that is needed to judge the rig and to make it again onto its armature."""
+    rig = built.armature.get().ossify
+    rig.version, rig.blender = native.version(), _blender_version()
+    rig.settings.assign(options)
+    for part in motion.parts:
+        rig.sources.add().object = part.source.get()
+    rig.first_frame, rig.last_frame = int(motion.times[0]), int(motion.times[-1])
+    for name in ("rms", "mean", "percentile_95", "maximum", "keys_moved"):
+        setattr(rig, name, report.percent(getattr(report, name)))
+    for name in "erms size worst_object worst_vertex worst_frame bones vertices keys keys_if_every".split():
+        setattr(rig, name, getattr(report, name))
+    rig.rig_size, rig.shape_key_size, rig.cache_size = report.sizes()
+    rig.notes = "\n".join(report.notes)
+    rig.worst_frame_error = report.percent(float(report.frame_error.max()))
+    for row, error in enumerate(report.frame_error):
+        item = rig.frames.add()
+        item.frame, item.error = int(report.times[row]), report.percent(float(error))
+        item.name = report.poses[row] if report.poses else f"Frame {report.times[row]}"
+    for handle, part in zip(built.meshes, motion.parts, strict=True):
+        heat.store(handle.get().data, report.vertex_error[part.vertices] * (100 / report.size))
+
+
+CLASSES = (OssifySettings, OssifySource, OssifyFrame, OssifyRig)
+
+
+def register() -> None:
+    for cls in CLASSES:
+        bpy.utils.register_class(cls)
+    bpy.types.Scene.ossify = PointerProperty(type=OssifySettings, name="Ossify")
+    bpy.types.Object.ossify = PointerProperty(type=OssifyRig, name="Ossify Rig")
+
+
+def unregister() -> None:
+    del bpy.types.Object.ossify
+    del bpy.types.Scene.ossify
+    for cls in reversed(CLASSES):
+        bpy.utils.unregister_class(cls)

@@ -1,0 +1,80 @@
+"""The conversion that is running at the screen: there is one at a time, and every window may look at it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator
+
+from .convert import Result, Step
+
+current: Session | None = None
+
+_WORDS = {
+    "Reading": "Reading the motion",
+    "Solving": "Solving",
+    "Building": "Building",
+    "Measuring": "Measuring",
+}
+
+
+class Session:
+    def __init__(self, steps: Generator[Step, None, Result]):
+        self._steps = steps
+        self.step = Step("Reading", 0.0)
+        self.cancelled = False
+        self.result: Result | None = None
+        self._began = time.monotonic()
+
+    def advance(self, seconds: float) -> bool:
+        """Works for about that long; whether it has ended. What goes wrong is raised."""
+        until = time.monotonic() + seconds
+        while not self.cancelled:
+            try:
+                self.step = next(self._steps)
+            except StopIteration as end:
+                self.result = end.value
+                return True
+            if self.step.wait or time.monotonic() >= until:
+                return False
+        self._steps.close()
+        return True
+
+    def cancel(self) -> None:
+        """From a button: the next advance ends it."""
+        self.cancelled = True
+
+    def abandon(self) -> None:
+        """At once, from wherever: everything is taken back."""
+        self.cancelled = True
+        self._steps.close()
+
+    @property
+    def touches_scene(self) -> bool:
+        """While it reads or plays frames, an artist's edits would get into the motion."""
+        return self.step.stage != "Solving"
+
+    def words(self) -> str:
+        """Stage, percent, error so far and time left, for a progress bar."""
+        step, spent = self.step, time.monotonic() - self._began
+        parts = [f"{_WORDS[step.stage]} {100 * step.fraction:.0f} %"]
+        if step.error is not None:
+            parts.append(f"error {step.error:.2g} %")
+        if step.bones:
+            parts.append(f"{step.bones} bones")
+        if spent > 1 and step.fraction > 0.02:
+            parts.append(f"{spent * (1 - step.fraction) / step.fraction:.0f} s left")
+        return " · ".join(parts)
+
+
+def start(steps: Generator[Step, None, Result]) -> Session:
+    global current
+    current = Session(steps)
+    return current
+
+
+def end() -> None:
+    """Forgets the session; one that still runs is abandoned."""
+    global current
+    session, current = current, None
+    if session is not None:
+        session.abandon()

@@ -1,0 +1,39 @@
+"""The solver's weights as vertex groups want them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+_LEAST = 1e-6  # weights below it move nothing that can be seen
+
+
+def exact(influence_bones: np.ndarray, influence_weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Bones rising in each row, unused (-1) last; weights whose sum in float32, in that order, is 1.
+
+    Blender adds a vertex's weights one after the other in single precision. With s the sum of all but the
+    last, rounded as Blender rounds it, s + fl(1 - s) is 1 for every s from 0 to 1.
+    """
+    used = (influence_bones >= 0) & (influence_weights >= _LEAST)
+    far = np.iinfo(np.int32).max
+    order = np.argsort(np.where(used, influence_bones, far), axis=1, kind="stable")
+    bones = np.take_along_axis(np.where(used, influence_bones, -1), order, axis=1)
+    weights = np.take_along_axis(np.where(used, influence_weights, 0), order, axis=1).astype(np.float32)
+    last = np.maximum((bones >= 0).sum(axis=1) - 1, 0)
+    rows = np.arange(len(bones))
+    total = np.zeros(len(bones), np.float32)
+    for k in range(bones.shape[1]):
+        total = np.where(k < last, total + weights[:, k], total).astype(np.float32)
+    weights[rows, last] = np.maximum(np.float32(1) - total, 0)
+    return bones, weights
+
+
+def by_bone(bones: np.ndarray, weights: np.ndarray, count: int):
+    """For each bone the vertices it moves, rising, and their weights."""
+    used = (bones >= 0) & (weights > 0)
+    rows = np.nonzero(used)[0]
+    owners, values = bones[used], weights[used]
+    order = np.argsort(owners, kind="stable")
+    ends = np.searchsorted(owners[order], np.arange(count + 1))
+    for b in range(count):
+        mine = order[ends[b] : ends[b + 1]]
+        yield rows[mine], values[mine]

@@ -1,0 +1,55 @@
+"""The stages of a conversion one by one, for tests that look in between."""
+
+import bpy
+import numpy as np
+from ossify import build, capture, convert, native, options
+
+
+def drain(steps):
+    """The value of a generator."""
+    try:
+        while True:
+            next(steps)
+    except StopIteration as end:
+        return end.value
+
+
+def captured(*objects, **chosen):
+    context = bpy.context
+    return drain(capture.capture(context.scene, context.view_layer, list(objects), options.Options(**chosen)))
+
+
+def quick(**chosen):
+    return options.Options(**{"bones": 5, "quality": "DRAFT", "keys": "EVERY", "threads": 1, **chosen})
+
+
+def built(*objects, parents=None, joints=None, **chosen):
+    """motion, rig, and the armature and meshes in the scene"""
+    picked = quick(**chosen)
+    context = bpy.context
+    motion = drain(capture.capture(context.scene, context.view_layer, list(objects), picked))
+    rig, _ = native.decompose(motion.rest, motion.frames, motion.triangles, picked.solver())
+    made = drain(build.build(motion, rig, picked, parents and parents(rig), joints and joints(rig)))
+    build.hand_over(made, motion, picked)
+    bpy.context.view_layer.update()
+    return motion, rig, made.armature.get(), [handle.get() for handle in made.meshes]
+
+
+def converted(*objects, **chosen):
+    context = bpy.context
+    return convert.run(convert.convert(context.scene, context.view_layer, list(objects), quick(**chosen)))
+
+
+def replay(motion, rig):
+    """[f][v][3] in world space: linear blend skinning written from its definition"""
+    weights = rig.dense_weights().astype(np.float64)
+    rest = np.concatenate([rig.rest.astype(np.float64), np.ones((len(rig.rest), 1))], axis=1)
+    moved = np.einsum("vb,fbij,vj->fvi", weights, rig.transforms, rest)
+    return moved @ motion.space[:3, :3].T + motion.space[:3, 3]
+
+
+def curves(action):
+    """All f-curves, on Blender with action slots and without."""
+    if hasattr(action, "layers") and action.layers:
+        return [curve for bag in action.layers[0].strips[0].channelbags for curve in bag.fcurves]
+    return list(action.fcurves)

@@ -1,0 +1,71 @@
+"""The extension in a real Blender: run by the Python of a bpy package, `python -m pytest tests/addon`.
+
+The add-on comes from the source tree with the library that OSSIFY_LIBRARY names (or build/), or, with
+OSSIFY_INSTALLED=1, from the extension that is installed in BLENDER_USER_RESOURCES. In the tests it is the
+package `ossify` either way.
+"""
+
+import importlib
+import importlib.util
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+INSTALLED = "bl_ext.user_default.ossify"
+
+if importlib.util.find_spec("bpy") is None:
+    collect_ignore_glob = ["*"]
+else:
+    if "BLENDER_USER_RESOURCES" not in os.environ:
+        os.environ["BLENDER_USER_RESOURCES"] = tempfile.mkdtemp(prefix="ossify-tests-")
+    import bpy
+
+
+def _installed():
+    import addon_utils
+
+    module = addon_utils.enable(INSTALLED, default_set=True)
+    assert module is not None, f"{INSTALLED} is not installed in {os.environ['BLENDER_USER_RESOURCES']}"
+    return module
+
+
+def _source_tree():
+    folder = ROOT / "addon"
+    spec = importlib.util.spec_from_file_location(
+        "ossify", folder / "__init__.py", submodule_search_locations=[str(folder)]
+    )
+    module = sys.modules["ossify"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module.register()
+    return module
+
+
+def pytest_configure():
+    if "bpy" in sys.modules:
+        sys.modules["ossify"] = _installed() if os.environ.get("OSSIFY_INSTALLED") else _source_tree()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session, exitstatus):
+    session.config.ossify_status = int(exitstatus)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure(config):
+    """With add-ons enabled, bpy may not come to its end by itself."""
+    if "bpy" in sys.modules and hasattr(config, "ossify_status"):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(config.ossify_status)
+
+
+@pytest.fixture(autouse=True)
+def empty_scene():
+    bpy.ops.wm.read_homefile(use_empty=True)
+    scene = bpy.context.scene
+    scene.frame_start, scene.frame_end = 1, 8
+    scene.frame_set(1)

@@ -1,0 +1,214 @@
+"""The command line: every kind of file in and out, several at once, and exit codes that mean something."""
+
+import json
+
+import bpy
+import numpy as np
+import pytest
+import scenes
+from ossify import command, formats, options
+
+FAST = ["--bones", "4", "--quality", "draft", "--quiet"]
+
+
+def run(*arguments):
+    return command.main([str(argument) for argument in arguments])
+
+
+def save_moving(path, obj=None):
+    """A .blend with a moving sheet."""
+    scenes.key_shapes(obj or scenes.grid())
+    bpy.ops.wm.save_as_mainfile(filepath=str(path))
+    return path
+
+
+def export(path):
+    """The moving sheet in another format, with Blender's own exporter."""
+    obj = scenes.grid()
+    if path.suffix in {".glb", ".fbx"}:
+        scenes.key_shapes(obj)
+    else:
+        scenes.cached(obj, path.with_suffix(".pc2"))
+    scenes.select(obj)
+    if path.suffix == ".abc":
+        bpy.ops.wm.alembic_export(filepath=str(path), start=1, end=8, selected=True, as_background_job=False)
+    elif path.suffix == ".usdc":
+        bpy.ops.wm.usd_export(filepath=str(path), selected_objects_only=True, export_animation=True)
+    elif path.suffix == ".glb":
+        bpy.ops.export_scene.gltf(filepath=str(path), use_selection=True)
+    else:
+        bpy.ops.export_scene.fbx(
+            filepath=str(path),
+            use_selection=True,
+            bake_anim_simplify_factor=0,
+            bake_anim_use_nla_strips=False,
+            bake_anim_use_all_actions=False,  # with it, keys of shape keys are left out
+        )
+    return path
+
+
+def write_obj(path, points):
+    n = int(np.sqrt(len(points)))
+    lines = [f"v {x:.6f} {y:.6f} {z:.6f}" for x, y, z in points]
+    for r in range(n - 1):
+        for c in range(n - 1):
+            a = r * n + c + 1
+            lines.append(f"f {a} {a + 1} {a + n + 1} {a + n}")
+    path.write_text("\n".join(lines) + "\n")
+
+
+@pytest.mark.parametrize("suffix", [".abc", ".usdc", ".glb", ".fbx"])
+def test_inputs(tmp_path, suffix):
+    if suffix in {".abc", ".usdc"} and "alembic_export" not in dir(bpy.ops.wm):
+        pytest.skip("this Blender is built without Alembic or USD")
+    path = export(tmp_path / f"wave{suffix}")
+    report = tmp_path / "report.json"
+    assert run("convert", path, "--output", tmp_path / "rig.blend", "--report", report, *FAST) == 0
+    (record,) = json.loads(report.read_text())["inputs"]
+    assert record["ok"]
+    assert record["vertices"] >= 81  # glTF splits vertices
+    assert record["frames"] >= 8
+    assert 0 < record["rms_percent"] < 5
+
+
+def test_blend_with_a_named_object(tmp_path, capsys):
+    scenes.key_shapes(scenes.grid("Other"))
+    path = save_moving(tmp_path / "scene.blend")
+    assert run("convert", path, "--output", tmp_path / "rig.blend", *FAST) == 1
+    assert "choose with --object" in capsys.readouterr().err
+    assert run("convert", path, "--output", tmp_path / "rig.blend", "--object", "Nobody", *FAST) == 1
+    assert "no object named Nobody" in capsys.readouterr().err
+    assert run("convert", path, "--output", tmp_path / "rig.blend", "--object", "Sheet", *FAST) == 0
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "rig.blend"))
+    assert "Sheet Rig" in bpy.data.objects
+    assert bpy.data.objects["Other"].visible_get()
+
+
+@pytest.mark.parametrize("kind", [".pc2", ".mdd"])
+@pytest.mark.parametrize("mesh", [".obj", ".ply"])
+def test_mesh_with_a_cache(tmp_path, kind, mesh):
+    obj = scenes.grid()
+    points = scenes.positions(obj.data)
+    if mesh == ".obj":
+        write_obj(tmp_path / "sheet.obj", points)
+    else:
+        scenes.select(obj)
+        bpy.ops.wm.ply_export(filepath=str(tmp_path / "sheet.ply"), export_uv=False)
+    frames = scenes.waves(points)
+    write = scenes.write_pc2 if kind == ".pc2" else scenes.write_mdd
+    write(tmp_path / f"sheet{kind}", frames)  # found beside the mesh
+    write(tmp_path / f"other{kind}", frames[:5])
+    report = tmp_path / "r.json"
+    arguments = ["--output", tmp_path / "rig.glb", "--report", report, *FAST]
+    assert run("convert", tmp_path / f"sheet{mesh}", *arguments) == 0
+    assert json.loads(report.read_text())["inputs"][0]["frames"] == 8
+    cache = ["--cache", tmp_path / f"other{kind}"]
+    assert run("convert", tmp_path / f"sheet{mesh}", *cache, *arguments) == 0
+    assert json.loads(report.read_text())["inputs"][0]["frames"] == 5
+
+
+def test_folder_of_numbered_meshes(tmp_path):
+    folder = tmp_path / "take"
+    folder.mkdir()
+    frames = scenes.waves(scenes.positions(scenes.grid().data), 12)
+    for f, points in enumerate(frames):
+        write_obj(folder / f"take_{f + 1}.obj", points)  # without leading zeros: 10 comes after 9
+    report = tmp_path / "r.json"
+    assert run("convert", folder, "--output", tmp_path / "rig.blend", "--report", report, *FAST) == 0
+    record = json.loads(report.read_text())["inputs"][0]
+    assert record["frames"] == 12
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "rig.blend"))
+    assert [obj.name for obj in bpy.data.objects] == ["take Rig", "take Rigged"]  # no source on a lost file
+    shown = scenes.seen_frames(bpy.data.objects["take Rigged"], range(1, 13))
+    turned = np.stack([frames[..., 0], -frames[..., 2], frames[..., 1]], -1)  # .obj has Y up
+    assert np.sqrt(((shown - turned) ** 2).sum(axis=2).mean()) < 0.05 * scenes.size_of(frames)
+
+
+@pytest.mark.parametrize("suffix", [".blend", ".glb", ".fbx", ".usdc"])
+def test_outputs(tmp_path, suffix):
+    if suffix == ".usdc" and "usd_export" not in dir(bpy.ops.wm):
+        pytest.skip("this Blender is built without USD")
+    path = save_moving(tmp_path / "scene.blend")
+    out = tmp_path / "deep" / f"rig{suffix}"
+    assert run("convert", path, "--output", out, *FAST) == 0
+    assert out.stat().st_size > 1000
+
+
+def test_one_failing_input_does_not_stop_the_rest(tmp_path, capsys):
+    first = save_moving(tmp_path / "first.blend")
+    bpy.ops.wm.read_homefile(use_empty=True)
+    still = scenes.grid("Still")
+    assert still
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "still.blend"))
+    (tmp_path / "broken.abc").write_bytes(b"not a cache")
+    inputs = [tmp_path / "still.blend", tmp_path / "gone.abc", tmp_path / "broken.abc", first]
+    report = tmp_path / "r.json"
+    code = run("convert", *inputs, "--output", tmp_path / "{name}.rig.glb", "--report", report, *FAST)
+    assert code == command.FAILED
+    records = json.loads(report.read_text())["inputs"]
+    assert [record["ok"] for record in records] == [False, False, False, True]
+    assert all(record["error"] for record in records[:3])
+    assert (tmp_path / "first.rig.glb").is_file()
+    assert "no mesh that moves" in capsys.readouterr().err
+
+
+def test_wrong_arguments(tmp_path, capsys):
+    some = tmp_path / "a.blend"
+    assert run() == command.WRONG
+    assert run("convert", some) == command.WRONG
+    assert run("convert", some, "--output", "rig.txt") == command.WRONG
+    assert run("convert", some, tmp_path / "b.blend", "--output", "rig.glb") == command.WRONG
+    assert "{name}" in capsys.readouterr().err
+    assert run("convert", some, "--output", "rig.glb", "--bones", "0") == command.WRONG
+    assert "--bones is 0" in capsys.readouterr().err
+    assert run("--help") == 0
+
+
+def test_flags_cover_every_setting_and_imply_what_they_belong_to():
+    parser = command._parser()
+
+    def parsed(*flags):
+        return command.options_of(parser.parse_args(["convert", "a.blend", "--output", "b.glb", *flags]))
+
+    assert parsed() == options.Options()
+    assert parsed("--budget", "0.5").bones_by == "BUDGET"
+    assert parsed("--frame-end", "9").frames == "CUSTOM"
+    assert parsed("--rest-frame", "3").rest == "FRAME"
+    assert not parsed("--no-locality").locality
+    assert parsed("--preset", "cloth").bones == options.preset_values("CLOTH")["bones"]
+    assert parsed("--preset", "cloth", "--bones", "7").bones == 7
+    text = " ".join(
+        parser.parse_args.__self__._subparsers._group_actions[0].choices["convert"].format_help().split()
+    )
+    for field in options.FIELDS:
+        assert field == "hide_source" or "--" + field.replace("_", "-") in text
+
+
+def test_progress_goes_to_stderr(tmp_path, capsys):
+    path = save_moving(tmp_path / "scene.blend")
+    assert run("convert", path, "--output", tmp_path / "rig.glb", "--bones", "3") == 0
+    printed = capsys.readouterr()
+    assert "scene.blend: reading" in printed.err
+    assert "E_RMS" in printed.out
+
+
+def test_info(tmp_path, capsys):
+    path = save_moving(tmp_path / "scene.blend")
+    assert run("info", path) == 0
+    assert "Sheet: 81 vertices, moved by 9 shape keys" in capsys.readouterr().out
+    assert run("info", path, "--json") == 0
+    out = capsys.readouterr().out
+    (record,) = json.loads(out[out.index("[\n") :])
+    assert record["objects"][0]["vertices"] == 81
+    assert run("info", tmp_path / "gone.glb") == command.FAILED
+
+
+def test_damaged_caches_are_refused(tmp_path):
+    write_obj(tmp_path / "sheet.obj", scenes.positions(scenes.grid().data))
+    for name, data in (("short.pc2", b"POINT"), ("wrong.pc2", b"X" * 64), ("short.mdd", b"\0")):
+        (tmp_path / name).write_bytes(data)
+        with pytest.raises(options.Refusal, match="damaged"):
+            formats.Opened(tmp_path / "sheet.obj", [], tmp_path / name).__enter__()
+    scenes.write_pc2(tmp_path / "other.pc2", np.zeros((3, 7, 3)))
+    with pytest.raises(options.Refusal, match="has 7 vertices, but"):
+        formats.Opened(tmp_path / "sheet.obj", [], tmp_path / "other.pc2").__enter__()

@@ -1,0 +1,183 @@
+"""The chain as a whole: progress, cancel and errors anywhere, undo, and sources that change under it."""
+
+import itertools
+import time
+
+import bpy
+import chain
+import numpy as np
+import pytest
+import scenes
+from ossify import build, convert, native, options, report, session
+
+
+def steps_of(*objects, **chosen):
+    context = bpy.context
+    return convert.convert(context.scene, context.view_layer, list(objects), chain.quick(**chosen))
+
+
+@pytest.fixture
+def source():
+    obj = scenes.key_shapes(scenes.grid())
+    obj.modifiers.new("Subdivision", "SUBSURF").levels = 1
+    scenes.select(obj)
+    return obj
+
+
+def test_progress_rises_through_the_stages(source):
+    seen = []
+    result = convert.run(steps_of(source), lambda step: seen.append(step))
+    assert result.armature.name == "Sheet Rig"
+    fractions = [step.fraction for step in seen]
+    assert fractions == sorted(fractions)
+    assert fractions[-1] == pytest.approx(1)
+    stages = list(dict.fromkeys(step.stage for step in seen))
+    assert [stage for stage in stages if stage != "Solving"] == ["Reading", "Building", "Measuring"]
+
+
+def unhurried(steps):
+    """The steps, with one alone for the whole wait for the solver."""
+    waited = False
+    for step in steps:
+        if step.wait and waited:
+            time.sleep(0.01)
+            continue
+        waited = step.wait
+        yield step
+
+
+def test_cancelling_at_every_step_leaves_the_file_as_it_was(source):
+    bpy.context.scene.frame_set(3)
+    before = scenes.picture()
+    stages, count = set(), 0
+    while True:
+        steps = steps_of(source, bones=3)
+        seen = list(itertools.islice(unhurried(steps), count))
+        if len(seen) < count:
+            break
+        steps.close()
+        assert scenes.difference(before, scenes.picture()) == "", f"cancelled after {count} steps"
+        stages |= {step.stage for step in seen[-1:]}
+        count += 1
+    assert {"Reading", "Building", "Measuring"} <= stages
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [(build, "hand_over"), (report, "measure"), (build.skin, "bind"), (build.skin, "shape"), (build, "key")],
+)
+def test_an_error_anywhere_leaves_the_file_as_it_was(source, monkeypatch, module, name):
+    before = scenes.picture()
+
+    def fail(*_arguments):
+        raise RuntimeError("on purpose")
+
+    monkeypatch.setattr(convert if name == "hand_over" else module, name, fail)
+    with pytest.raises(RuntimeError, match="on purpose"):
+        convert.run(steps_of(source))
+    assert scenes.difference(before, scenes.picture()) == ""
+
+
+def test_a_refusal_of_the_library_leaves_the_file_as_it_was(source):
+    before = scenes.picture()
+    with pytest.raises(native.OssifyError):
+        convert.run(steps_of(source, bones=5000))
+    assert scenes.difference(before, scenes.picture()) == ""
+
+
+def advance_to(steps, stage):
+    while next(steps).stage != stage:
+        pass
+
+
+@pytest.mark.parametrize("stage", ["Reading", "Solving"])
+def test_the_source_is_deleted_while_it_runs(stage):
+    obj, other = scenes.key_shapes(scenes.tube(rings=120, around=24)), scenes.grid("Other")
+    steps = steps_of(obj, quality="NORMAL", bones=12)
+    advance_to(steps, stage)
+    bpy.data.objects.remove(obj)
+    with pytest.raises(options.Refusal, match="Tube was removed while Ossify was working"):
+        convert.run(steps)
+    assert list(bpy.data.objects) == [other]
+    assert len(bpy.data.scenes) == 1
+
+
+def test_the_source_is_edited_while_it_runs():
+    obj = scenes.key_shapes(scenes.tube(rings=120, around=24))
+    steps = steps_of(obj, quality="NORMAL", bones=12)
+    advance_to(steps, "Solving")
+    obj.data = bpy.data.meshes.new("Emptied")
+    with pytest.raises(options.Refusal, match="was changed while Ossify was working"):
+        convert.run(steps)
+    assert len(bpy.data.scenes) == 1
+
+
+def test_the_source_is_renamed_while_it_runs():
+    obj = scenes.key_shapes(scenes.tube(rings=120, around=24))
+    steps = steps_of(obj)
+    advance_to(steps, "Reading")
+    obj.name = "Renamed"
+    assert convert.run(steps).armature.ossify.sources[0].object == obj
+
+
+def test_another_file_is_opened_while_it_runs(source, tmp_path):
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "other.blend"))
+    running = session.start(steps_of(source))
+    running.advance(0)
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "other.blend"))
+    assert session.current is None
+    assert running.cancelled
+    assert len(bpy.data.armatures) == 0
+
+
+def test_a_session_ends_cancels_and_speaks(source):
+    running = session.start(steps_of(source))
+    while not running.advance(0.001):
+        assert "%" in running.words()
+    assert running.result.armature.name == "Sheet Rig"
+    session.end()
+    running = session.start(steps_of(chain.build.hide(source, bpy.context.view_layer, False) or source))
+    running.advance(0)
+    running.cancel()
+    assert running.advance(1)
+    assert running.result is None
+    session.end()
+
+
+def test_undo_and_redo_leave_no_orphans(source):
+    bpy.ops.ed.undo_push(message="before")
+    before = scenes.picture()
+    convert.run(steps_of(source))
+    bpy.ops.ed.undo_push(message="Convert Motion to Rig")
+    after = scenes.picture()
+    bpy.ops.ed.undo()
+    assert scenes.difference(before, scenes.picture()) == ""
+    bpy.ops.ed.redo()
+    assert scenes.difference(after, scenes.picture()) == ""
+    assert all(block.users for block in [*bpy.data.meshes, *bpy.data.actions, *bpy.data.armatures])
+
+
+def test_a_rig_can_be_converted_again(source):
+    first = chain.converted(source, bones=4, keys="EVERY")
+    mesh = first.meshes[0]
+    times = list(range(1, 9))
+    shown = scenes.seen_frames(mesh, times)
+    second = chain.converted(mesh, bones=4, keys="EVERY")
+    error = np.linalg.norm(scenes.seen_frames(second.meshes[0], times) - shown, axis=2)
+    assert np.sqrt((error**2).mean()) < 0.02 * scenes.size_of(shown)
+    assert len(second.meshes[0].vertex_groups) <= 4
+
+
+def test_shape_keys_become_named_poses():
+    obj = scenes.grid()
+    names = ["Smile", "Frown", "Blink"]
+    scenes.add_shape_keys(obj, scenes.waves(scenes.positions(obj.data), 3), names)
+    result = chain.converted(obj, frames="POSES", keys="REDUCED")
+    markers = result.armature.animation_data.action.pose_markers
+    assert [(marker.name, marker.frame) for marker in markers] == list(
+        zip(["Basis", *names], range(1, 5), strict=True)
+    )
+    assert result.report.worst_pose in names
+    assert [item.name for item in result.armature.ossify.frames] == ["Basis", *names]
+    for curve in chain.curves(result.armature.animation_data.action):
+        assert len(curve.keyframe_points) in (1, 4)

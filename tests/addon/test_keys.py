@@ -1,0 +1,133 @@
+"""Channels and key reduction: exact where all is kept, within the tolerance where it is not, by measuring."""
+
+import math
+
+import bpy
+import chain
+import numpy as np
+import pytest
+import scenes
+from ossify import channels, rigid
+
+
+def turns(rng, count):
+    q = rng.normal(size=(count, 4))
+    return channels.rotations(q)
+
+
+def test_quaternions_come_back():
+    rotations = turns(np.random.default_rng(1), 500)
+    assert np.abs(channels.rotations(channels.quaternions(rotations)) - rotations).max() < 1e-12
+    half = np.array([np.diag(d) for d in ([1, -1, -1], [-1, 1, -1], [-1, -1, 1], [1, 1, 1])], float)
+    assert np.abs(channels.rotations(channels.quaternions(half)) - half).max() < 1e-12
+
+
+def test_continuous_quaternions_start_positive_and_never_turn_back():
+    angles = np.linspace(0, 20, 100)
+    q = np.stack([np.cos(angles / 2), np.sin(angles / 2), 0 * angles, 0 * angles], -1)
+    flipped = q * np.where(np.arange(100) % 3, 1, -1)[:, None]
+    back = channels.continuous(flipped)
+    assert np.allclose(back, q)
+
+
+def test_singular_values_come_back_smoothly():
+    rng = np.random.default_rng(2)
+    matrices = np.eye(3) + 0.4 * np.cumsum(rng.normal(size=(60, 5, 3, 3)), axis=0) / 8
+    u, s, vt = channels.singular(matrices)
+    assert np.abs(u @ (s[..., None] * vt) - matrices).max() < 1e-9
+    for side in (u, vt):
+        assert np.abs(np.linalg.det(side) - 1).max() < 1e-9
+
+
+def test_equal_scales_leave_the_axes_where_they_were():
+    rng = np.random.default_rng(3)
+    u, s, vt = channels.singular(turns(rng, 20)[:, None])
+    assert np.abs(vt - np.eye(3)).max() < 1e-6
+    assert np.abs(s - 1).max() < 1e-9
+    assert np.abs(np.linalg.det(u) - 1).max() < 1e-9
+
+
+def test_body_motion_of_a_rigid_body_a_line_and_a_point():
+    rng = np.random.default_rng(4)
+    moves = turns(rng, 6)
+    for rest in (rng.normal(size=(50, 3)), np.outer(np.linspace(0, 1, 9), [1, 2, 3]), np.ones((1, 3))):
+        frames = np.array([rest @ move.T + [f, 0, 1] for f, move in enumerate(moves)])
+        body = rigid.body_motion(rest.astype(np.float32), frames.astype(np.float32))
+        again = np.einsum("fij,vj->fvi", body[:, :3, :3], rest) + body[:, None, :3, 3]
+        assert np.abs(again - frames).max() < 1e-4
+        assert np.abs(np.linalg.det(body[:, :3, :3]) - 1).max() < 1e-9
+
+
+def test_body_motion_does_not_follow_a_swinging_part():
+    rest = np.random.default_rng(5).normal(size=(400, 3))
+    frames = np.tile(rest, (5, 1, 1))
+    frames[:, :80, 0] += np.linspace(0, 3, 5)[:, None]  # a fifth of the body swings out
+    body = rigid.body_motion(rest, frames)
+    assert np.abs(body - np.eye(4)).max() < 0.03
+
+
+# ---- reduction
+
+
+def slow_wave(frames=60):
+    """A sheet that waves slowly over many frames, with a still start."""
+    obj = scenes.grid(n=7)
+    rest = scenes.positions(obj.data).astype(float)
+    values = np.clip(np.arange(frames) - 20, 0, None) / (frames - 21)
+    shapes = [rest + [[0, 0, 1]] * rest[:, :1] ** 2 * math.sin(3 * value) for value in values]
+    return obj, np.array(shapes, np.float32)
+
+
+@pytest.mark.parametrize("tolerance", [0.01, 0.1, 1.0])
+@pytest.mark.parametrize("kind", ["RIGID", "FLEXIBLE"])
+def test_reduced_keys_move_no_vertex_beyond_the_tolerance(tmp_path, tolerance, kind):
+    obj, frames = slow_wave()
+    scenes.cached(obj, tmp_path / "wave.pc2", frames)
+    bpy.context.scene.frame_end = len(frames)
+    motion, rig, armature, meshes = chain.built(
+        obj, keys="REDUCED", key_tolerance=tolerance, bone_kind=kind, bones=4
+    )
+    expected = chain.replay(motion, rig)
+    moved = scenes.seen_frames(meshes[0], motion.times.tolist()) - expected
+    size = scenes.size_of(rig.rest)
+    assert np.sqrt((moved**2).sum(axis=-1)).max() <= tolerance / 100 * size * 1.001 + 2e-6 * size
+    keys = sum(len(curve.keyframe_points) for curve in chain.curves(armature.animation_data.action))
+    every = sum(len(frames) for curve in chain.curves(armature.animation_data.action))
+    assert keys < (0.9 if tolerance < 0.1 or kind == "FLEXIBLE" else 0.5) * every
+
+
+def test_looser_tolerances_keep_fewer_keys(tmp_path):
+    obj, frames = slow_wave()
+    scenes.cached(obj, tmp_path / "wave.pc2", frames)
+    bpy.context.scene.frame_end = len(frames)
+    counts = [
+        chain.converted(obj, keys="REDUCED", key_tolerance=t, hide_source=False).report.keys
+        for t in (0.005, 0.05, 0.5)
+    ]
+    assert counts[0] > counts[1] > counts[2]
+    every = chain.converted(obj, keys="EVERY").report
+    assert every.keys == every.keys_if_every > counts[0]
+
+
+def test_still_stretches_have_no_keys(tmp_path):
+    obj, frames = slow_wave()
+    scenes.cached(obj, tmp_path / "wave.pc2", frames)
+    bpy.context.scene.frame_end = len(frames)
+    _, _, armature, _ = chain.built(obj, keys="REDUCED", key_tolerance=0.1)
+    for curve in chain.curves(armature.animation_data.action):
+        inside = [point.co[0] for point in curve.keyframe_points if 3 < point.co[0] < 18]
+        assert not inside
+
+
+def test_no_tolerance_at_all_ends():
+    rng = np.random.default_rng(6)
+    poses = np.tile(np.eye(4), (30, 3, 1, 1))
+    poses[:, :, :3, :3] = turns(rng, 90).reshape(30, 3, 3, 3)
+    links = channels.Chain(
+        rest=np.tile(np.eye(4), (3, 1, 1)),
+        parents=np.array([-1, 0, 1]),
+        boxes=rng.normal(size=(3, 8, 3)),
+        transforms=poses,
+    )
+    tracks = channels.tracks(links, np.arange(30), 0.0)
+    assert [len(track.rows) for track in tracks] == [30, 30, 30]

@@ -1,0 +1,210 @@
+"""Each kind of bad input has its own sentence, and leaves the file as it was."""
+
+import bpy
+import numpy as np
+import pytest
+import scenes
+from ossify import convert, options
+
+
+def refusal(*objects, **chosen):
+    """The sentence; the file is compared before and after."""
+    before = scenes.picture()
+    context = bpy.context
+    with pytest.raises(options.Refusal) as caught:
+        convert.run(
+            convert.convert(context.scene, context.view_layer, list(objects), options.Options(**chosen))
+        )
+    assert scenes.difference(before, scenes.picture()) == ""
+    sentence = str(caught.value)
+    assert sentence.endswith(".")
+    return sentence
+
+
+def test_nothing_selected():
+    assert "Nothing is selected" in refusal()
+
+
+def test_not_a_mesh():
+    camera = scenes.link(bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera")))
+    assert refusal(camera) == "Camera is not a mesh (camera): select mesh objects."
+
+
+def test_no_frames():
+    obj = scenes.key_shapes(scenes.grid())
+    sentence = refusal(obj, frames="CUSTOM", frame_start=9, frame_end=3)
+    assert sentence == "The range ends (3) before it starts (9): there are no frames in it."
+
+
+def test_one_frame():
+    obj = scenes.key_shapes(scenes.grid())
+    sentence = refusal(obj, frames="CUSTOM", frame_start=5, frame_end=5)
+    assert sentence == "The range has one frame (5): a motion needs at least two."
+
+
+def test_no_preview_range():
+    assert "no preview range" in refusal(scenes.key_shapes(scenes.grid()), frames="PREVIEW")
+
+
+def test_nothing_moves():
+    assert refusal(scenes.grid()) == (
+        "Sheet does not move between frames 1 and 8: there is no motion to convert."
+    )
+
+
+def test_changing_topology():
+    obj = scenes.key_shapes(scenes.grid())
+    nodes = bpy.data.node_groups.new("Grow", "GeometryNodeTree")
+    nodes.interface.new_socket("Geometry", in_out="OUTPUT", socket_type="NodeSocketGeometry")
+    line, time = nodes.nodes.new("GeometryNodeMeshGrid"), nodes.nodes.new("GeometryNodeInputSceneTime")
+    nodes.links.new(time.outputs["Frame"], line.inputs["Vertices X"])
+    nodes.links.new(line.outputs[0], nodes.nodes.new("NodeGroupOutput").inputs[0])
+    obj.modifiers.new("Grow", "NODES").node_group = nodes
+    sentence = refusal(obj, frames="CUSTOM", frame_start=4, frame_end=6)
+    assert sentence.startswith("Sheet has 12 vertices in frame 4 and 15 in frame 5: ")
+
+
+def test_empty_mesh():
+    obj = scenes.link(bpy.data.objects.new("Empty", bpy.data.meshes.new("Empty")))
+    assert refusal(obj) == "Empty has no vertices."
+
+
+def test_mesh_emptied_by_a_modifier():
+    obj = scenes.key_shapes(scenes.grid())
+    obj.vertex_groups.new(name="None")
+    mask = obj.modifiers.new("Mask", "MASK")
+    mask.vertex_group = "None"
+    obj.modifiers.new("Cast", "CAST")
+    assert refusal(obj) == "Sheet has no vertices."
+
+
+def test_linked_object(tmp_path):
+    scenes.key_shapes(scenes.grid())
+    library = tmp_path / "library.blend"
+    bpy.ops.wm.save_as_mainfile(filepath=str(library))
+    bpy.ops.wm.read_homefile(use_empty=True)
+    with bpy.data.libraries.load(str(library), link=True) as (_, wanted):
+        wanted.objects = ["Sheet"]
+    obj = scenes.link(bpy.data.objects["Sheet"])
+    assert "is linked from library.blend" in refusal(obj)
+
+
+def test_read_only_override(tmp_path):
+    scenes.key_shapes(scenes.grid())
+    library = tmp_path / "library.blend"
+    bpy.ops.wm.save_as_mainfile(filepath=str(library))
+    bpy.ops.wm.read_homefile(use_empty=True)
+    with bpy.data.libraries.load(str(library), link=True) as (_, wanted):
+        wanted.objects = ["Sheet"]
+    obj = scenes.link(bpy.data.objects["Sheet"]).override_create(remap_local_usages=True)
+    obj.override_library.is_system_override = True
+    bpy.context.view_layer.update()
+    assert "read-only" in refusal(obj)
+
+
+@pytest.mark.parametrize("how", ["eye", "viewport", "collection"])
+def test_hidden_object(how):
+    obj = scenes.key_shapes(scenes.grid())
+    if how == "eye":
+        obj.hide_set(True)
+    elif how == "viewport":
+        obj.hide_viewport = True
+    else:
+        collection = bpy.data.collections.new("Away")
+        bpy.context.scene.collection.children.link(collection)
+        collection.objects.link(obj)
+        bpy.context.scene.collection.objects.unlink(obj)
+        collection.hide_viewport = True
+    assert refusal(obj).startswith("Sheet is hidden: ")
+
+
+def test_excluded_collection():
+    obj = scenes.key_shapes(scenes.grid())
+    collection = bpy.data.collections.new("Away")
+    bpy.context.scene.collection.children.link(collection)
+    collection.objects.link(obj)
+    bpy.context.scene.collection.objects.unlink(obj)
+    bpy.context.view_layer.layer_collection.children["Away"].exclude = True
+    assert "not in this view layer" in refusal(obj)
+
+
+def test_edit_mode():
+    obj = scenes.key_shapes(scenes.grid())
+    scenes.select(obj)
+    bpy.ops.object.mode_set(mode="EDIT")
+    assert refusal(obj) == "Sheet is in Edit Mode: go back to Object Mode."
+    bpy.ops.object.mode_set(mode="OBJECT")
+
+
+def test_missing_cache_file(tmp_path):
+    obj = scenes.grid()
+    scenes.add_cache(obj, tmp_path / "gone.pc2", "PC2")
+    sentence = refusal(obj)
+    assert "gone.pc2" in sentence
+    assert "there is no such file" in sentence
+    obj.modifiers["Cache"].filepath = ""
+    assert "names no cache file" in refusal(obj)
+
+
+def test_not_finite_in_a_cache(tmp_path):
+    obj = scenes.grid()
+    frames = scenes.waves(scenes.positions(obj.data))
+    frames[4, 17, 1] = np.nan
+    scenes.cached(obj, tmp_path / "nan.pc2", frames)
+    assert refusal(obj) == "Sheet has no finite position for vertex 17 in frame 5."
+
+
+def test_poses_without_shape_keys():
+    assert "no shape keys to take as poses" in refusal(scenes.grid(), frames="POSES")
+
+
+def test_poses_with_a_rest_frame():
+    obj = scenes.key_shapes(scenes.grid())
+    assert "have no frames" in refusal(obj, frames="POSES", rest="FRAME")
+
+
+# ---- odd, but fine
+
+
+def converted(*objects, **chosen):
+    context = bpy.context
+    chosen = {"bones": 4, "quality": "DRAFT", **chosen}
+    return convert.run(
+        convert.convert(context.scene, context.view_layer, list(objects), options.Options(**chosen))
+    )
+
+
+def test_shared_mesh_gets_its_own_copy_and_says_so():
+    obj = scenes.key_shapes(scenes.grid())
+    other = scenes.link(bpy.data.objects.new("Other", obj.data))
+    result = converted(obj)
+    assert result.report.notes == ["Sheet's mesh is shared by 2 objects; the rig has a copy of its own."]
+    assert result.meshes[0].data != obj.data
+    assert other.data == obj.data
+
+
+def test_one_vertex():
+    mesh = bpy.data.meshes.new("Dot")
+    mesh.from_pydata([(0, 0, 0)], [], [])
+    obj = scenes.link(bpy.data.objects.new("Dot", mesh))
+    obj.keyframe_insert("location", frame=1)
+    obj.location = (1, 2, 3)
+    obj.keyframe_insert("location", frame=8)
+    result = converted(obj)
+    assert result.report.bones == 1
+    assert result.report.maximum < 1e-5
+
+
+def test_linked_mesh_of_a_local_object(tmp_path):
+    scenes.grid()
+    library = tmp_path / "library.blend"
+    bpy.ops.wm.save_as_mainfile(filepath=str(library))
+    bpy.ops.wm.read_homefile(use_empty=True)
+    bpy.context.scene.frame_end = 8
+    with bpy.data.libraries.load(str(library), link=True) as (_, wanted):
+        wanted.meshes = ["Sheet"]
+    obj = scenes.link(bpy.data.objects.new("Local", bpy.data.meshes["Sheet"]))
+    wave = obj.modifiers.new("Wave", "WAVE")
+    wave.height = 0.5
+    result = converted(obj)
+    assert result.meshes[0].data.library is None

@@ -1,0 +1,139 @@
+"""The report is measured on what Blender evaluates, and agrees with the solver and with the eye."""
+
+import json
+
+import bpy
+import chain
+import numpy as np
+import pytest
+import scenes
+from ossify import heat
+
+
+@pytest.fixture
+def source():
+    return scenes.key_shapes(scenes.grid())
+
+
+def test_numbers_are_those_of_the_evaluated_meshes(source):
+    times = list(range(1, 9))
+    expected = scenes.seen_frames(source, times)
+    result = chain.converted(source, bones=3)
+    report = result.report
+    distance = np.linalg.norm(scenes.seen_frames(result.meshes[0], times) - expected, axis=2)
+    assert report.rms == pytest.approx(np.sqrt((distance**2).mean()), rel=1e-4)
+    assert report.mean == pytest.approx(distance.mean(), rel=1e-4)
+    assert report.percentile_95 == pytest.approx(np.percentile(distance, 95), rel=1e-4)
+    assert report.maximum == pytest.approx(distance.max(), rel=1e-4)
+    frame, vertex = np.unravel_index(distance.argmax(), distance.shape)
+    assert (report.worst_frame, report.worst_vertex) == (frame + 1, vertex)
+    assert report.worst_object == "Sheet"
+    assert report.frame_error == pytest.approx(np.sqrt((distance**2).mean(axis=1)), rel=1e-3)
+    assert report.vertex_error == pytest.approx(np.sqrt((distance**2).mean(axis=0)), rel=1e-3)
+    assert report.size == pytest.approx(np.sqrt(8), rel=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["RIGID", "FLEXIBLE"])
+@pytest.mark.parametrize("rest", ["UNDEFORMED", "FRAME", "SYNTHESISED"])
+def test_it_agrees_with_the_solver(source, kind, rest):
+    source.scale = (2, -1, 0.5)
+    report = chain.converted(source, bone_kind=kind, rest=rest, rest_frame=2).report
+    assert report.erms == pytest.approx(report.solver.erms, rel=1e-3, abs=1e-3)
+    assert report.percent(report.rms) == pytest.approx(report.solver.rms_percent, rel=1e-3, abs=1e-4)
+    assert report.percent(report.maximum) == pytest.approx(report.solver.maximum_percent, rel=1e-3, abs=1e-4)
+    assert report.percent(report.keys_moved) < 1e-3
+
+
+def test_live_modifiers_do_not_disturb_the_measure(source):
+    plain = chain.converted(source, hide_source=False).report
+    source.modifiers.new("Subdivision", "SUBSURF")
+    source.modifiers.new("Hidden", "SOLIDIFY").show_viewport = False
+    result = chain.converted(source)
+    assert result.report.erms == pytest.approx(plain.erms, rel=1e-6)
+    shown = [modifier.show_viewport for modifier in result.meshes[0].modifiers]
+    assert shown == [True, True, False]
+
+
+def test_two_meshes_name_the_worst_one(source):
+    other = scenes.tube()
+    other.location = (5, 0, 0)
+    report = chain.converted(other, source, bones=2).report
+    assert report.worst_object == "Sheet"
+    assert report.worst_vertex < 81
+
+
+def test_json_and_words(source):
+    report = chain.converted(source).report
+    values = json.loads(json.dumps(report.to_json()))
+    assert values["erms"] == report.erms
+    assert values["maximum_percent"] == pytest.approx(100 * values["maximum"] / values["size"])
+    assert len(values["frame_error"]) == values["frames"] == 8
+    assert values["rig_bytes"] < values["cache_bytes"] * 10
+    assert set(values["seconds"]) == {"capture", "solve", "build", "measure"}
+    assert any("E_RMS" in line for line in report.lines())
+
+
+def test_everything_is_remembered_on_the_armature(source):
+    result = chain.converted(source, bones=4, rest="FRAME", rest_frame=3)
+    rig = result.armature.ossify
+    assert rig.version
+    assert rig.blender == bpy.app.version_string
+    assert rig.settings.bones == 4
+    assert (rig.settings.rest, rig.settings.rest_frame) == ("FRAME", 3)
+    assert [item.object for item in rig.sources] == [source]
+    assert rig.rms == pytest.approx(result.report.percent(result.report.rms), rel=1e-5)
+    assert len(rig.frames) == 8
+    assert rig.worst_frame_error == pytest.approx(max(item.error for item in rig.frames))
+
+
+def test_it_is_still_there_after_saving(source, tmp_path):
+    result = chain.converted(source)
+    erms = result.report.erms
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "rig.blend"))
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "rig.blend"))
+    rig = bpy.data.objects["Sheet Rig"].ossify
+    assert rig.erms == pytest.approx(erms)
+    assert rig.sources[0].object == bpy.data.objects["Sheet"]
+
+
+# ---- the heat map
+
+
+def test_error_attribute(source):
+    result = chain.converted(source, bones=2)
+    stored = heat.error_of(result.meshes[0].data)
+    assert stored == pytest.approx(100 * result.report.vertex_error / result.report.size, rel=1e-5)
+
+
+def test_show_error_colours_the_meshes_and_leaves_nothing_behind(source):
+    result = chain.converted(source, bones=2)
+    mesh = result.meshes[0].data
+    result.armature.ossify.show_error = True
+    colours = np.empty(4 * 81, np.float32)
+    mesh.color_attributes[heat.COLOURS].data.foreach_get("color", colours)
+    colours = colours.reshape(-1, 4)
+    worst, best = heat.error_of(mesh).argmax(), heat.error_of(mesh).argmin()
+    assert colours[worst, 0] > colours[worst, 2]  # red
+    assert colours[best, 2] > colours[best, 0]  # blue
+    assert mesh.color_attributes.active_color.name == heat.COLOURS
+    result.armature.ossify.show_error = False
+    assert heat.COLOURS not in mesh.color_attributes
+
+
+def test_select_worst_vertices(source):
+    result = chain.converted(source, bones=2)
+    scenes.select(result.armature)
+    assert bpy.ops.ossify.select_worst(percent=10) == {"FINISHED"}
+    assert bpy.context.mode == "EDIT_MESH"
+    bpy.ops.object.mode_set(mode="OBJECT")
+    mesh = result.meshes[0].data
+    chosen = [vertex.index for vertex in mesh.vertices if vertex.select]
+    assert len(chosen) == 8
+    error = heat.error_of(mesh)
+    assert error[chosen].min() >= np.delete(error, chosen).max()
+
+
+def test_the_frame_list_jumps(source):
+    result = chain.converted(source)
+    result.armature.ossify.frame_index = 4
+    assert bpy.context.scene.frame_current == 5

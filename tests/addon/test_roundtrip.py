@@ -1,0 +1,92 @@
+"""Out to other programs and back: the exported rig replays what Blender showed."""
+
+import bpy
+import chain
+import numpy as np
+import pytest
+import scenes
+from ossify import formats
+
+
+@pytest.fixture
+def source():
+    return moved(scenes.grid())
+
+
+def moved(obj):
+    scenes.key_shapes(obj)
+    obj.rotation_euler = (0.3, 0.2, 0.1)
+    obj.scale = (1, -2, 1)
+    obj.keyframe_insert("location", frame=1)
+    obj.location = (1, 2, 0)
+    obj.keyframe_insert("location", frame=8)
+    return obj
+
+
+def bones_of(armature):
+    """Names with those of the parents; USD knows no dots."""
+    names = {bone.name: bone.parent.name if bone.parent else "" for bone in armature.data.bones}
+    return {name.replace(".", "_"): parent.replace(".", "_") for name, parent in names.items()}
+
+
+def exported_and_imported(result, path, influences=4):
+    """The meshes that another Blender finds in the file."""
+    formats.write(path, result.armature, result.meshes, influences)
+    with formats.Opened(path, [], None) as opened:
+        return opened.objects()
+
+
+def nearest(points, others):
+    """[v] for every point the nearest other: exporters may split vertices."""
+    return np.linalg.norm(points[:, None] - others[None], axis=2).argmin(axis=1)
+
+
+def compare(shown, meshes, times, tolerance):
+    """Frame by frame; vertices are matched in the first frame."""
+    (mesh,) = [obj for obj in meshes if obj.type == "MESH"]
+    again = scenes.seen_frames(mesh, times)
+    match = nearest(again[0], shown[0])
+    assert len(set(match.tolist())) == shown.shape[1]  # all of them are there
+    error = np.linalg.norm(again - shown[:, match], axis=2).max()
+    assert error < tolerance * scenes.size_of(shown)
+
+
+@pytest.mark.parametrize("suffix", [".glb", ".fbx", ".usdc"])
+@pytest.mark.parametrize("kind", ["RIGID", "FLEXIBLE"])
+def test_round_trip(tmp_path, suffix, kind):
+    if suffix == ".usdc" and "usd_export" not in dir(bpy.ops.wm):
+        pytest.skip("this Blender is built without USD")
+    if suffix == ".usdc" and kind == "FLEXIBLE":
+        pytest.skip("USD skeletons have no shear")
+    times = list(range(1, 9))
+    source = moved(scenes.grid() if kind == "RIGID" else scenes.tube())
+    result = chain.converted(source, bones=5, bone_kind=kind)
+    shown = scenes.seen_frames(result.meshes[0], times)
+    bones = bones_of(result.armature)
+    meshes = exported_and_imported(result, tmp_path / f"rig{suffix}")
+    if suffix != ".usdc":  # their times are seconds, and importers begin where they like
+        times = times_of_action(times)
+    compare(shown, meshes, times, 2e-3 if suffix == ".fbx" else 1e-4)
+    armature = meshes[0].find_armature()
+    assert bones_of(armature) == bones  # no leaf bones, no neutral bone
+
+
+def times_of_action(times):
+    first = min(round(action.frame_range[0]) for action in bpy.data.actions)
+    return [first + time - times[0] for time in times]
+
+
+def test_blend_keeps_everything(tmp_path, source):
+    result = chain.converted(source)
+    shown = scenes.seen_frames(result.meshes[0], range(1, 9))
+    formats.write(tmp_path / "rig.blend", result.armature, result.meshes, 4)
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "rig.blend"))
+    again = scenes.seen_frames(bpy.data.objects["Sheet Rigged"], range(1, 9))
+    assert np.abs(again - shown).max() < 1e-6
+
+
+def test_glb_is_small(tmp_path):
+    obj = scenes.cached(scenes.grid(n=30), tmp_path / "wave.pc2")
+    result = chain.converted(obj, keys="REDUCED")
+    formats.write(tmp_path / "rig.glb", result.armature, result.meshes, 4)
+    assert (tmp_path / "rig.glb").stat().st_size < 150_000

@@ -1,0 +1,192 @@
+"""Uses the extension in a Blender with a window as a person would: install, press, watch, cancel, undo.
+
+blender --enable-event-simulate --python tests/window/drive.py -- ZIP PICTURES RESULT
+"""
+
+import sys
+import time
+from pathlib import Path
+
+import bpy
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from hands import DRAWN, Screen, leave, play, wait_for
+
+ZIP, PICTURES, RESULT = map(Path, sys.argv[sys.argv.index("--") + 1 :])
+MODULE = "bl_ext.user_default.ossify"
+CONVERT, CANCEL = "bpy.ops.ossify.convert(", "bpy.ops.ossify.cancel("
+LIMIT = 500  # seconds for everything
+CANCEL_LIMIT = 1.0  # an idle machine needs less than a quarter of it
+PAUSE_LIMIT = 4.0  # of the interface; drawing is slow here
+
+screen = Screen(PICTURES)
+seen = []
+
+
+def note(sentence):
+    seen.append(sentence)
+    print("window:", sentence, flush=True)
+
+
+def install():
+    done = bpy.ops.extensions.package_install_files(
+        filepath=str(ZIP), repo="user_default", enable_on_install=True
+    )
+    assert done == {"FINISHED"}, done
+    assert MODULE in bpy.context.preferences.addons, "installed, but not enabled"
+
+
+def make_flag():
+    """A sheet in the wind, with enough vertices to have something to wait for."""
+    for obj in list(bpy.data.objects):
+        bpy.data.objects.remove(obj)
+    bpy.ops.mesh.primitive_grid_add(x_subdivisions=90, y_subdivisions=60, size=4, rotation=(1.57, 0, 0.7))
+    flag = bpy.context.object
+    flag.name = "Flag"
+    for name, height, width, speed, along in (
+        ("Gusts", 0.25, 1.4, 0.12, True),
+        ("Wind", 0.1, 0.9, 0.2, False),
+    ):
+        wave = flag.modifiers.new(name, "WAVE")
+        wave.height, wave.width, wave.speed = height, width, speed
+        wave.use_x, wave.use_y, wave.time_offset = along, True, -200
+    bpy.ops.object.shade_smooth()
+    bpy.context.scene.frame_end = 48
+    bpy.ops.ed.undo_push(message="Flag")
+
+
+def blocks():
+    """Every data-block by kind and name, but for those of the interface."""
+    kinds = "actions armatures collections materials meshes objects scenes shape_keys texts images".split()
+    return {(kind, block.name) for kind in kinds for block in getattr(bpy.data, kind, ())}
+
+
+def running():
+    return any(operator.bl_idname == "OSSIFY_OT_convert" for operator in screen.window.modal_operators)
+
+
+def armatures():
+    return [obj for obj in bpy.data.objects if obj.type == "ARMATURE"]
+
+
+def start():
+    yield from screen.press(CONVERT)
+    yield from wait_for(running, 5, "the conversion starts")
+
+
+def stays_as(before, after_what):
+    """The scene holds what it held, and the button is back."""
+    assert blocks() == before, f"{after_what} left {blocks() ^ before}"
+    assert bpy.context.scene.frame_current == 1, f"{after_what} left frame {bpy.context.scene.frame_current}"
+    yield DRAWN
+    assert (yield from screen.button(CONVERT)), f"{after_what}: the button is gone"
+
+
+def the_sidebar_offers_it():
+    yield from screen.open_sidebar("Ossify")
+    assert screen.bar_length(screen.picture("sidebar")) == 0
+
+
+def escape_cancels(before):
+    yield from start()
+    yield 0.5
+    assert running(), "it was over before anybody could have seen it"
+    yield from screen.key("ESC")
+    pressed = time.monotonic()
+    yield from wait_for(lambda: not running(), 5, "ESC ends it")
+    took = time.monotonic() - pressed
+    assert took < CANCEL_LIMIT, f"ESC took {took:.2f} s"
+    yield from stays_as(before, "ESC")
+    note(f"ESC cancels within {took + 0.05:.2f} s, and the scene is as it was")
+    screen.picture("escaped")
+
+
+def the_bar_grows_until_the_button_cancels(before):
+    yield from start()
+    lengths = []
+    for name in ("progress", "more-progress"):
+        yield 2.0
+        assert running(), "it was over before anybody could have seen it"
+        lengths.append(screen.bar_length(screen.picture(name)))
+    assert 0 < lengths[0] < lengths[1], f"the progress bar had {lengths} pixels"
+    yield from screen.press(CANCEL)
+    yield from wait_for(lambda: not running(), 5, "the button ends it")
+    yield from stays_as(before, "Cancel")
+    note(f"the progress bar grew from {lengths[0]} to {lengths[1]} pixels; its button cancels, too")
+
+
+def it_converts():
+    yield from start()
+    took, longest = yield from wait_for(lambda: not running(), 200, "the conversion")
+    assert len(armatures()) == 1, "no armature came of it"
+    assert longest < PAUSE_LIMIT, f"the interface stood still for {longest:.1f} s"
+    note(f"converted in {took:.0f} s; the interface never stood still for more than {longest:.2f} s")
+    yield DRAWN
+    screen.picture("rig")
+
+
+def one_undo_takes_it_back(before, after):
+    yield from screen.key("Z", ctrl=True)
+    yield DRAWN
+    assert blocks() == before, f"undo left {blocks() ^ before}"
+    screen.picture("undone")
+    yield from screen.key("Z", ctrl=True, shift=True)
+    yield DRAWN
+    assert blocks() == after, f"redo changed {blocks() ^ after}"
+    screen.picture("redone")
+    yield from screen.key("Z", ctrl=True)
+    yield DRAWN
+    assert blocks() == before, f"the second undo left {blocks() ^ before}"
+    note("one undo takes it back, redo brings it again")
+
+
+def remove_the_source():
+    bpy.data.objects.remove(bpy.data.objects["Flag"])
+    yield DRAWN
+
+
+def open_another_file():
+    bpy.ops.wm.read_homefile()
+    yield DRAWN
+
+
+def disturbances_do_no_harm():
+    """Whatever becomes of the conversion, it ends, and Blender goes on."""
+    undo = screen.key("Z", ctrl=True)
+    for name, disturb in (("undo", undo), ("delete", remove_the_source()), ("new file", open_another_file())):
+        make_flag()
+        yield from screen.open_sidebar("Ossify")
+        yield from start()
+        yield 1.0
+        yield from disturb
+        yield from wait_for(lambda: not running(), 200, f"the conversion after {name}")
+        yield DRAWN
+        screen.picture(name.replace(" ", "-"))
+    note("undo, deleting the source and opening a file while it runs do no harm")
+
+
+def script():
+    install()
+    note("the zip is installed and enabled")
+    make_flag()
+    before = blocks()
+    yield from the_sidebar_offers_it()
+    yield from escape_cancels(before)
+    yield from the_bar_grows_until_the_button_cancels(before)
+    yield from it_converts()
+    yield from one_undo_takes_it_back(before, blocks())
+    yield from disturbances_do_no_harm()
+
+
+def ended(error):
+    if error is not None:
+        screen.picture("failure")
+    status, words = 0, f"{len(seen)} things seen"
+    if error is not None:
+        status, words = 1, f"{type(error).__name__}: {error}".replace("|", "/")
+    RESULT.write_text(f"{status}|{bpy.app.version_string}|{words}")
+    leave(status)
+
+
+bpy.context.preferences.view.show_splash = False
+play(script(), ended, LIMIT)

@@ -1,0 +1,148 @@
+"""Hands and eyes for a Blender with a window: simulated events, and pictures of the screen.
+
+A script is a generator that yields the seconds to wait. `play` runs it between Blender's own turns, so that
+what it asked for has happened when it goes on.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+import traceback
+from pathlib import Path
+
+import bpy
+import numpy as np
+
+DRAWN = 0.3  # seconds until what was done is on the screen, in software
+SHORT = 0.05
+BAR = (71, 114, 179)  # a progress bar in Blender's own theme
+
+
+def play(script, ended, limit):
+    """Runs the generator `script`; then, or after `limit` seconds, calls `ended` with None or the error."""
+    until = time.monotonic() + limit
+
+    def turn():
+        try:
+            if time.monotonic() > until:
+                raise TimeoutError(f"not done within {limit} s")
+            return next(script)
+        except StopIteration:
+            ended(None)
+        except BaseException as error:
+            traceback.print_exc()
+            ended(error)
+        return None
+
+    bpy.app.timers.register(turn, first_interval=1.0, persistent=True)
+
+
+def leave(code):
+    """Ends Blender at once: it may hang on its way out."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+def wait_for(condition, limit, what):
+    """Returns the seconds it took and the longest of them in which Blender came to nothing else."""
+    began = last = time.monotonic()
+    longest = 0.0
+    while not condition():
+        assert time.monotonic() - began < limit, f"{what}: not within {limit} s"
+        yield 0.01
+        longest, last = max(longest, time.monotonic() - last), time.monotonic()
+    return time.monotonic() - began, longest
+
+
+class Screen:
+    """The first window; its methods that are generators are for `yield from`."""
+
+    def __init__(self, folder):
+        self.folder = Path(folder)
+        self.taken = 0
+
+    @property
+    def window(self):
+        return bpy.context.window_manager.windows[0]
+
+    def area(self, kind="VIEW_3D"):
+        areas = [area for area in self.window.screen.areas if area.type == kind]
+        return max(areas, key=lambda area: area.width * area.height)
+
+    def region(self, kind):
+        """Of the 3D viewport: WINDOW, or UI for the sidebar."""
+        return next(region for region in self.area().regions if region.type == kind)
+
+    def middle(self):
+        view = self.region("WINDOW")
+        return view.x + view.width // 2, view.y + view.height // 2
+
+    # ---- eyes
+
+    def picture(self, name):
+        """A picture of the whole screen; the folder keeps them in their order."""
+        self.taken += 1
+        path = self.folder / f"{self.taken:02}-{name}.png"
+        subprocess.run(["import", "-window", "root", str(path)], check=True, timeout=60)
+        return path
+
+    def bar_length(self, path):
+        """Pixels of the longest progress bar in the sidebar, in a picture."""
+        convert = shutil.which("magick") or "convert"
+        made = subprocess.run(
+            [convert, str(path), "-depth", "8", "rgb:-"], capture_output=True, check=True, timeout=60
+        )
+        sidebar, window = self.region("UI"), self.window
+        pixels = np.frombuffer(made.stdout, np.uint8).reshape(window.height, window.width, 3)[::-1]
+        part = pixels[sidebar.y : sidebar.y + sidebar.height, sidebar.x : sidebar.x + sidebar.width]
+        blue = np.abs(part.astype(int) - BAR).max(axis=2) < 12
+        return int(blue.sum(axis=1).max())
+
+    def button(self, call):
+        """Goes down the sidebar with the mouse to the button of an operator; returns where it is, or None.
+
+        Blender can copy the command of the button under the mouse: by that it is known.
+        """
+        sidebar, manager = self.region("UI"), bpy.context.window_manager
+        yield from self.move(*self.middle())  # or the button it was on last would answer first
+        x = sidebar.x + int(sidebar.width * 0.4)
+        for y in range(sidebar.y + sidebar.height - 10, sidebar.y, -9):
+            yield from self.move(x, y)
+            manager.clipboard = ""
+            with bpy.context.temp_override(window=self.window, area=self.area(), region=sidebar):
+                if bpy.ops.ui.copy_python_command_button.poll():
+                    bpy.ops.ui.copy_python_command_button()
+            if manager.clipboard.startswith(call):
+                return x, y
+        return None
+
+    # ---- hands
+
+    def move(self, x, y):
+        self.window.event_simulate(type="MOUSEMOVE", value="NOTHING", x=x, y=y)
+        yield SHORT
+
+    def key(self, kind, at=None, **held):
+        """A key or a mouse button, at a place; else in the middle of the viewport."""
+        x, y = at or self.middle()
+        yield from self.move(x, y)
+        for value in ("PRESS", "RELEASE"):
+            self.window.event_simulate(type=kind, value=value, x=x, y=y, **held)
+        yield SHORT
+
+    def press(self, call):
+        """Presses the button in the sidebar that calls an operator."""
+        at = yield from self.button(call)
+        assert at, f"no button in the sidebar calls {call}"
+        yield from self.key("LEFTMOUSE", at)
+
+    def open_sidebar(self, tab):
+        if self.region("UI").width <= 1:
+            yield from self.key("N")
+            yield DRAWN
+        self.region("UI").active_panel_category = tab
+        self.area().tag_redraw()
+        yield DRAWN

@@ -1,0 +1,184 @@
+"""Tests the extension in real Blenders: python tools/test_blenders.py [OPTION...] BLENDER...
+
+BLENDER is 4.2, 4.5, ..., oldest or newest for a bpy package, trixie or sid for Debian's. With $BLENDER set,
+that one stands for all of them. The zip that `make extension` made is installed in each; tests/addon runs
+against what was installed, and where there is a screen, tests/window uses it there as a person would.
+"""
+
+import argparse
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import blenders
+import debian
+from cache import ROOT, stop
+from extension import zip_path
+from platforms import this_platform
+
+LIMITS = {"tests": 1500, "window": 600}  # seconds
+SCREENS = ROOT / "build" / "screens"
+SCRIPTS = {"tests": ROOT / "tests" / "inside.py", "window": ROOT / "tests" / "window" / "drive.py"}
+HOW = {
+    "tests": ["--background"],
+    "window": ["--enable-event-simulate", "--window-geometry", "0", "0", *debian.SCREEN.split("x")],
+}
+
+
+class Package:
+    """Blender as the package bpy."""
+
+    parts = ("tests",)
+
+    def __init__(self, name):
+        self.name = name
+        self.python = blenders.bpy_python(name)
+
+    def command(self, part, arguments, _written, environment):
+        return [self.python, SCRIPTS[part], "--", *arguments], os.environ | environment
+
+
+class Own:
+    """The Blender a person has, at $BLENDER."""
+
+    def __init__(self, path):
+        self.name, self.path = "own", shutil.which(path)
+        if not self.path:
+            stop(f"BLENDER names {path}, which is no program.")
+        has_screen = sys.platform == "linux" and os.environ.get("DISPLAY") and shutil.which("import")
+        self.parts = ("tests", "window") if has_screen else ("tests",)
+
+    def command(self, part, arguments, _written, environment):
+        return [self.path, *_blender_arguments(part, arguments)], os.environ | environment
+
+
+class Debian:
+    """Debian's Blender in a Debian."""
+
+    parts = ("tests", "window")
+
+    def __init__(self, suite, root):
+        self.name, self.root = suite, root
+
+    def command(self, part, arguments, written, environment):
+        shown = [ROOT, blenders.pytest_folder()]
+        inside = ["blender", *_blender_arguments(part, arguments)]
+        return debian.inside(self.root, inside, shown, written, environment, part == "window"), os.environ
+
+
+def _blender_arguments(part, arguments):
+    return [
+        *HOW[part],
+        "--factory-startup",
+        "--python-exit-code",
+        "1",
+        "--python",
+        SCRIPTS[part],
+        "--",
+        *arguments,
+    ]
+
+
+def find(names):
+    """The Blenders of these names, and a sentence for each that cannot be had."""
+    if os.environ.get("BLENDER"):
+        return [Own(os.environ["BLENDER"])], []
+    found, missing = [], []
+    fitting = blenders.fitting()
+    ends = {"oldest": fitting[:1], "newest": fitting[-1:]}
+    names = [name for asked in names for name in ends.get(asked, [asked])]
+    for name in dict.fromkeys(names):
+        if name in debian.SUITES:
+            why = debian.unfit()
+            root = None if why else debian.root_of(name)
+            if root is None:
+                missing.append(f"skipped Debian {name}: {why or 'it could not be made (see above)'}")
+            else:
+                found.append(Debian(name, root))
+        elif name not in blenders.RELEASES:
+            stop(f"there is no Blender {name} here, only {', '.join([*blenders.RELEASES, *debian.SUITES])}.")
+        elif name in fitting:
+            found.append(Package(name))
+        else:
+            missing.append(
+                f"skipped Blender {name}: its bpy package needs Python {blenders.RELEASES[name].python}"
+            )
+    if not fitting:
+        missing.append(f"skipped the bpy packages: {blenders.none_fits()}")
+    return found, missing
+
+
+def run(command, environment, limit):
+    """The exit code; None if it did not end in time."""
+    process = subprocess.Popen([*map(str, command)], env=environment, start_new_session=True)
+    try:
+        return process.wait(limit)
+    except subprocess.TimeoutExpired:
+        return None
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL) if hasattr(os, "killpg") else process.kill()
+            process.wait()
+
+
+def test(blender, part, zip_file, only):
+    """Whether it passed, and a line that says so."""
+    with tempfile.TemporaryDirectory(prefix="ossify-") as name:
+        folder, screens = Path(name), SCREENS / blender.name
+        result = folder / "result"
+        resources = folder / "resources"
+        resources.mkdir()
+        environment = {"BLENDER_USER_RESOURCES": str(resources), "PYTHONDONTWRITEBYTECODE": "1"}
+        if part == "tests":
+            arguments = [zip_file, blenders.pytest_folder(), result]
+            arguments += ["-k", only, ROOT / "tests" / "addon"] if only else []
+        else:
+            shutil.rmtree(screens, ignore_errors=True)
+            screens.mkdir(parents=True)
+            arguments = [zip_file, screens, result]
+        print(f"\n== {part} in Blender {blender.name}", flush=True)
+        began = time.monotonic()
+        code = run(
+            *blender.command(part, arguments, [folder, screens][: 1 + (part == "window")], environment),
+            LIMITS[part],
+        )
+        seconds = time.monotonic() - began
+        status, version, words = (result.read_text() if result.exists() else "||").split("|")
+        if code is None:
+            words = f"did not end within {LIMITS[part]} s; {words}".rstrip("; ")
+        elif not words:
+            words = f"ended with {code} before any result"
+        passed = code == 0 and status == "0"
+        return (
+            passed,
+            f"{part} in Blender {version or blender.name} ({blender.name}): {words}; {seconds:.0f} s",
+        )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("blenders", nargs="*", default=["oldest", "newest"])
+    parser.add_argument("--only", help="as pytest's -k", default="")
+    parser.add_argument("--parts", nargs="+", choices=list(SCRIPTS), default=list(SCRIPTS))
+    asked = parser.parse_args()
+    zip_file = zip_path(this_platform())
+    if not zip_file.is_file():
+        stop(f"{zip_file.relative_to(ROOT)} is not there; make extension makes it.")
+    found, missing = find(asked.blenders)
+    results = [
+        test(blender, part, zip_file, asked.only)
+        for blender in found
+        for part in blender.parts
+        if part in asked.parts
+    ]
+    print("\n" + "\n".join([*(("" if passed else "FAILED ") + line for passed, line in results), *missing]))
+    sys.exit(not all(passed for passed, _ in results))
+
+
+if __name__ == "__main__":
+    main()

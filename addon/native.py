@@ -26,7 +26,7 @@ import sys
 import sysconfig
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -35,12 +35,14 @@ import numpy as np
 MESSAGE_LENGTH = 256
 MAX_INFLUENCES = 16
 MAX_BONES = 1024
-STAGES = ("prepare", "start", "explore", "refine", "finish")
+STAGES = ("prepare", "start", "explore", "refine", "finish", "skeleton")
 
 BONE_KINDS = ("rigid", "flexible")
 QUALITIES = ("draft", "normal", "best")
 REST_MODES = ("fixed", "kept", "free")
 BUDGET_KINDS = ("none", "rms", "maximum")
+JOINT_KINDS = ("root", "ball", "hinge", "stiff", "loose")
+SYMMETRIES = ("none", "found", "given")
 
 PLATFORMS = ("linux-x64", "windows-x64", "windows-arm64", "macos-arm64", "macos-x64")
 
@@ -143,6 +145,28 @@ class _Rig(ctypes.Structure):
     ]
 
 
+class _Skeleton(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_int64),
+        ("bone_capacity", ctypes.c_int64),
+        ("root", ctypes.c_int64),
+        ("forest", ctypes.c_int64),
+        ("symmetry", ctypes.c_int64),
+        ("demanded_count", ctypes.c_int64),
+        ("forbidden_count", ctypes.c_int64),
+        ("demanded", ctypes.c_void_p),
+        ("forbidden", ctypes.c_void_p),
+        ("plane", ctypes.c_double * 4),
+        ("parents", ctypes.c_void_p),
+        ("joint_kinds", ctypes.c_void_p),
+        ("mirrors", ctypes.c_void_p),
+        ("joints", ctypes.c_void_p),
+        ("axes", ctypes.c_void_p),
+        ("angles", ctypes.c_void_p),
+        ("drifts", ctypes.c_void_p),
+    ]
+
+
 class _Info(ctypes.Structure):
     _fields_ = [
         ("struct_size", ctypes.c_int64),
@@ -178,6 +202,7 @@ STRUCTS = {
     "ossify_progress": _Progress,
     "ossify_settings": _Settings,
     "ossify_rig": _Rig,
+    "ossify_skeleton": _Skeleton,
     "ossify_info": _Info,
     "ossify_evaluation": _Evaluation,
 }
@@ -267,6 +292,7 @@ def _declare(lib: ctypes.CDLL) -> None:
         "ossify_version": (ctypes.c_char_p,),
         "ossify_default_settings": (None, ctypes.c_void_p),
         "ossify_decompose": (ctypes.c_int64, poses, settings, rig, info),
+        "ossify_connect": (ctypes.c_int64, poses, settings, rig, ctypes.POINTER(_Skeleton), info),
         "ossify_evaluate": (ctypes.c_int64, poses, rig, settings, ctypes.POINTER(_Evaluation), info),
         "ossify_decompose_start": (job, poses, settings, rig, info),
         "ossify_job_poll": (None, job, ctypes.POINTER(_Progress)),
@@ -475,6 +501,33 @@ class Evaluation(NamedTuple):
     worst_frame: int
 
 
+@dataclasses.dataclass
+class Wishes:
+    """What an artist wants of a skeleton; the defaults leave all of it to the motion."""
+
+    root: int = -1  # the bone; -1: found
+    forest: bool = False  # bones that share no surface stay in trees of their own
+    symmetry: str = "found"  # "none", "found", "given" (then with a plane)
+    plane: tuple[float, float, float, float] | None = None  # n.x = d, n of length 1
+    demanded: Sequence[tuple[int, int]] = ()  # bones that must be joined
+    forbidden: Sequence[tuple[int, int]] = ()  # bones that must not be
+
+
+class Skeleton(NamedTuple):
+    """A hierarchy for the bones of a rig."""
+
+    root: int  # of several the one of the largest tree
+    parents: np.ndarray  # [b], -1 at a root
+    joints: np.ndarray  # [b][3] the joint to the parent in rest; the root's own origin
+    kinds: list[str]  # [b] "root", "ball", "hinge", "stiff" (could be one bone), "loose" (a guess)
+    axes: np.ndarray  # [b][3] what a hinge turns about
+    angles: np.ndarray  # [b] root mean square angle to the parent, radians
+    drifts: np.ndarray  # [b] how far the two bones pull the joint apart, percent of the size
+    mirrors: np.ndarray  # [b] the bone on the other side, itself in the middle, -1 none
+    plane: np.ndarray | None  # [4] n.x = d; None: no symmetry
+    message: str
+
+
 def _progress(struct: _Progress) -> Progress:
     return Progress(
         bool(struct.finished),
@@ -490,8 +543,13 @@ class _Call:
     """The structs of one call, and the arrays they point into."""
 
     def __init__(self, rest, frames, triangles, settings: Settings | None):
-        self.frames = _array("frames", frames, np.float32, "fvx", (None, None, 3))
-        frame_count, vertex_count = self.frames.shape[:2]
+        # a skeleton needs none: then frames is their number, and the rest says how many vertices there are
+        self.frames = (
+            None if isinstance(frames, int) else _array("frames", frames, np.float32, "fvx", (None, None, 3))
+        )
+        frame_count, vertex_count = self.shape = (
+            (frames, len(rest)) if self.frames is None else self.frames.shape[:2]
+        )
         self.rest = None if rest is None else _array("rest", rest, np.float32, "vx", (vertex_count, 3))
         self.triangles = None
         if triangles is not None and np.size(triangles):
@@ -511,7 +569,7 @@ class _Call:
 
     def make_room(self, given: Rig | None) -> None:
         """Arrays for the answer, holding what is given."""
-        frame_count, vertex_count = self.frames.shape[:2]
+        frame_count, vertex_count = self.shape
         given = self._checked(given or Rig())
         bones = given.bones
         capacity = max(bones, min(max(self.settings.bones, 1), MAX_BONES))
@@ -549,7 +607,7 @@ class _Call:
 
     def _checked(self, given: Rig) -> Rig:
         """A given rig as arrays of the right types and shapes; what they hold is the library's to judge."""
-        frames, vertices = self.frames.shape[:2]
+        frames, vertices = self.shape
 
         def part(name, dtype, letters, *shape):
             value = getattr(given, name)
@@ -711,6 +769,76 @@ class Job:
             self.cancel()
             with contextlib.suppress(OssifyError):
                 self.finish()
+
+
+def _pairs(name: str, pairs) -> np.ndarray:
+    return _array(name, np.reshape(np.asarray(pairs, np.int64), (-1, 2)), np.int32, "pb", (None, 2))
+
+
+class _Room:
+    """A skeleton's struct, and the arrays it points into."""
+
+    def __init__(self, bones: int, wishes: Wishes):
+        self.demanded = _pairs("demanded", wishes.demanded)
+        self.forbidden = _pairs("forbidden", wishes.forbidden)
+        self.parents, self.kinds, self.mirrors = (np.full(bones, -1, np.int32) for _ in range(3))
+        self.joints, self.axes = (np.zeros((bones, 3)) for _ in range(2))
+        self.angles, self.drifts = (np.zeros(bones) for _ in range(2))
+        self.struct = _sized(
+            _Skeleton,
+            bone_capacity=bones,
+            root=_whole("root", wishes.root),
+            forest=int(wishes.forest),
+            symmetry=_choice("symmetry", wishes.symmetry, SYMMETRIES),
+            demanded_count=len(self.demanded),
+            forbidden_count=len(self.forbidden),
+            demanded=_address(self.demanded),
+            forbidden=_address(self.forbidden),
+            parents=_address(self.parents),
+            joint_kinds=_address(self.kinds),
+            mirrors=_address(self.mirrors),
+            joints=_address(self.joints),
+            axes=_address(self.axes),
+            angles=_address(self.angles),
+            drifts=_address(self.drifts),
+        )
+        if wishes.plane is not None:
+            self.struct.plane[:] = [_real("plane", number) for number in wishes.plane]
+
+    def answer(self, message: str) -> Skeleton:
+        return Skeleton(
+            self.struct.root,
+            self.parents,
+            self.joints,
+            [JOINT_KINDS[kind] for kind in self.kinds],
+            self.axes,
+            self.angles,
+            self.drifts,
+            self.mirrors,
+            np.array(self.struct.plane) if self.struct.symmetry else None,
+            message,
+        )
+
+
+def connect(
+    rig: Rig, triangles=None, wishes: Wishes | None = None, settings: Settings | None = None
+) -> Skeleton:
+    """Joins the bones of a whole rig to a skeleton."""
+    if (
+        rig.transforms is None
+        or rig.influence_bones is None
+        or rig.influence_weights is None
+        or rig.rest is None
+    ):
+        _refuse("The rig lacks transforms, weights or its rest pose: only a whole rig has a skeleton.")
+    call = _Call(rig.rest, len(rig.transforms), triangles, settings)
+    call.settings.bones = call.settings.influences = 1
+    call.make_room(dataclasses.replace(rig, held_bones=None, held_vertices=None))
+    room = _Room(rig.bones, wishes or Wishes())
+    poses, settings_ref, rig_ref, info = call.refs()
+    library().ossify_connect(poses, settings_ref, rig_ref, ctypes.byref(room.struct), info)
+    call.raise_refusal()
+    return room.answer(call.info.message.decode(errors="replace"))
 
 
 def evaluate(rest, frames, rig: Rig, replay: bool = True) -> Evaluation:

@@ -22,6 +22,8 @@
 /* Fourth powers of coordinates, summed, stay far below the largest double. */
 #define LARGEST 1e30f
 #define SUM_TOLERANCE 1e-3
+#define UNIT_TOLERANCE 1e-6
+#define MOST_PAIRS (OSSIFY_MAX_BONES * OSSIFY_MAX_BONES)
 
 _Static_assert(sizeof(void *) == 8, "public structs have fields of 8 bytes");
 _Static_assert(sizeof(ossify_poses) == 7 * 8, "no padding");
@@ -30,6 +32,7 @@ _Static_assert(sizeof(ossify_settings) == 19 * 8, "no padding");
 _Static_assert(sizeof(ossify_rig) == 11 * 8, "no padding");
 _Static_assert(sizeof(ossify_info) == (7 + OSSIFY_STAGES) * 8 + OSSIFY_MESSAGE_LENGTH, "no padding");
 _Static_assert(sizeof(ossify_evaluation) == 11 * 8, "no padding");
+_Static_assert(sizeof(ossify_skeleton) == 20 * 8, "no padding");
 
 /* ---- sentences ---- */
 
@@ -105,15 +108,19 @@ static int bad_option(ossify_info *info, const char *name, const void *array, si
     return array != NULL && bad_array(info, name, array, item, "");
 }
 
-static int bad_poses(ossify_info *info, const ossify_poses *poses) {
+static int bad_shape(ossify_info *info, const ossify_poses *poses) {
     return bad_struct(info, "poses", "ossify_poses", poses, sizeof *poses) ||
            bad_whole(info, "poses.vertex_count", poses->vertex_count, 1, MOST_VERTICES) ||
            bad_whole(info, "poses.frame_count", poses->frame_count, 1, MOST_FRAMES) ||
            bad_whole(info, "poses.triangle_count", poses->triangle_count, 0, MOST_TRIANGLES) ||
            bad_option(info, "poses.rest", poses->rest, sizeof(float)) ||
-           bad_array(info, "poses.frames", poses->frames, sizeof(float), "[frame_count][vertex_count][3]") ||
            (poses->triangle_count > 0 &&
             bad_array(info, "poses.triangles", poses->triangles, sizeof(int32_t), "[triangle_count][3]"));
+}
+
+static int bad_poses(ossify_info *info, const ossify_poses *poses) {
+    return bad_shape(info, poses) ||
+           bad_array(info, "poses.frames", poses->frames, sizeof(float), "[frame_count][vertex_count][3]");
 }
 
 static int bad_memory(ossify_info *info, const ossify_settings *settings) {
@@ -229,6 +236,52 @@ static int bad_evaluation(ossify_info *info, const ossify_evaluation *evaluation
            bad_option(info, "evaluation.frame_error", evaluation->frame_error, sizeof(double));
 }
 
+static int bad_pairs_shape(ossify_info *info, const char *name, int64_t count, const int32_t *pairs) {
+    char what[32];
+    snprintf(what, sizeof what, "skeleton.%s_count", name);
+    if (bad_whole(info, what, count, 0, MOST_PAIRS))
+        return 1;
+    snprintf(what, sizeof what, "skeleton.%s", name);
+    return count > 0 && bad_array(info, what, pairs, sizeof(int32_t), "[count][2]");
+}
+
+static int bad_skeleton_arrays(ossify_info *info, const ossify_skeleton *skeleton) {
+    return bad_array(info, "skeleton.parents", skeleton->parents, sizeof(int32_t), "[bone_capacity]") ||
+           bad_array(info, "skeleton.joint_kinds", skeleton->joint_kinds, sizeof(int32_t),
+                     "[bone_capacity]") ||
+           bad_array(info, "skeleton.mirrors", skeleton->mirrors, sizeof(int32_t), "[bone_capacity]") ||
+           bad_array(info, "skeleton.joints", skeleton->joints, sizeof(double), "[bone_capacity][3]") ||
+           bad_array(info, "skeleton.axes", skeleton->axes, sizeof(double), "[bone_capacity][3]") ||
+           bad_array(info, "skeleton.angles", skeleton->angles, sizeof(double), "[bone_capacity]") ||
+           bad_array(info, "skeleton.drifts", skeleton->drifts, sizeof(double), "[bone_capacity]");
+}
+
+static int bad_plane(ossify_info *info, const ossify_skeleton *skeleton) {
+    const double *n = skeleton->plane;
+    const double length = sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2]);
+    if (skeleton->symmetry != OSSIFY_SYMMETRY_GIVEN)
+        return 0;
+    if (fabs(length - 1) > UNIT_TOLERANCE || isnan(length))
+        return BAD(info, "skeleton.plane has a normal of length %s: it must be 1", number(length).letters);
+    if (!(fabs(n[3]) <= (double)LARGEST))
+        return BAD(info, "skeleton.plane[3] is %s: it must be finite and within %g", number(n[3]).letters,
+                   (double)LARGEST);
+    return 0;
+}
+
+static int bad_skeleton(ossify_info *info, const ossify_rig *rig, const ossify_skeleton *skeleton) {
+    return bad_struct(info, "skeleton", "ossify_skeleton", skeleton, sizeof *skeleton) ||
+           bad_whole(info, "skeleton.bone_capacity", skeleton->bone_capacity, rig->bones, OSSIFY_MAX_BONES) ||
+           bad_whole(info, "skeleton.root", skeleton->root, -1, rig->bones - 1) ||
+           bad_whole(info, "skeleton.forest", skeleton->forest, 0, 1) ||
+           bad_whole(info, "skeleton.symmetry", skeleton->symmetry, OSSIFY_SYMMETRY_NONE,
+                     OSSIFY_SYMMETRY_GIVEN) ||
+           bad_plane(info, skeleton) ||
+           bad_pairs_shape(info, "demanded", skeleton->demanded_count, skeleton->demanded) ||
+           bad_pairs_shape(info, "forbidden", skeleton->forbidden_count, skeleton->forbidden) ||
+           bad_skeleton_arrays(info, skeleton);
+}
+
 int check_info(ossify_info *info) {
     if (info == NULL || info->struct_size != (int64_t)sizeof *info)
         return 0;
@@ -240,6 +293,14 @@ int64_t check_decompose(const ossify_poses *poses, const ossify_settings *settin
                         ossify_info *info) {
     if (bad_poses(info, poses) || bad_settings(info, settings) || bad_rig(info, rig) ||
         bad_given(info, rig) || bad_together(info, poses, settings, rig))
+        return OSSIFY_BAD_ARGUMENT;
+    return 0;
+}
+
+int64_t check_connect(const ossify_poses *poses, const ossify_settings *settings, const ossify_rig *rig,
+                      const ossify_skeleton *skeleton, ossify_info *info) {
+    if (bad_shape(info, poses) || bad_settings(info, settings) || bad_rig(info, rig) ||
+        bad_bones_in_use(info, rig) || bad_skeleton(info, rig, skeleton))
         return OSSIFY_BAD_ARGUMENT;
     return 0;
 }
@@ -501,4 +562,74 @@ int64_t check_evaluate_arrays(Call *call, const ossify_poses *poses, const ossif
                                bad_frames(call, poses) ||
                                bad_rest(call, "rig.rest", rig->rest, poses->vertex_count) ||
                                bad_transforms(call, poses, rig) || bad_weights(call, poses, rig));
+}
+
+/* ---- edges that an artist forbids or demands ---- */
+
+static int bad_pairs(ossify_info *info, const char *name, int64_t count, const int32_t *pairs,
+                     int64_t bones) {
+    for (int64_t i = 0; i < 2 * count; i++) {
+        if (pairs[i] < 0 || pairs[i] >= bones)
+            return BAD(info,
+                       "skeleton.%s[%" PRId64 "][%" PRId64 "] is %" PRId32 ": it must be a bone, 0..%" PRId64,
+                       name, i / 2, i % 2, pairs[i], bones - 1);
+        if (i % 2 == 1 && pairs[i] == pairs[i - 1])
+            return BAD(info, "skeleton.%s[%" PRId64 "] joins bone %" PRId32 " to itself: name two bones",
+                       name, i / 2, pairs[i]);
+    }
+    return 0;
+}
+
+static int same_pair(const int32_t *a, const int32_t *b) {
+    return (a[0] == b[0] && a[1] == b[1]) || (a[0] == b[1] && a[1] == b[0]);
+}
+
+static int bad_contradiction(ossify_info *info, const ossify_skeleton *skeleton) {
+    for (int64_t i = 0; i < skeleton->demanded_count; i++)
+        for (int64_t j = 0; j < skeleton->forbidden_count; j++)
+            if (same_pair(skeleton->demanded + 2 * i, skeleton->forbidden + 2 * j))
+                return BAD(info,
+                           "the edge between bones %" PRId32 " and %" PRId32 " is demanded (%" PRId64 ") and "
+                           "forbidden (%" PRId64 "): take one of the two back",
+                           skeleton->demanded[2 * i], skeleton->demanded[2 * i + 1], i, j);
+    return 0;
+}
+
+static int32_t end_of(const int32_t *next, int32_t b) {
+    while (next[b] != b)
+        b = next[b];
+    return b;
+}
+
+/* Demanded edges that close a ring cannot all be in a tree. */
+static int bad_ring(ossify_info *info, const ossify_skeleton *skeleton, int64_t bones) {
+    int32_t next[OSSIFY_MAX_BONES];
+    for (int32_t b = 0; b < bones; b++)
+        next[b] = b;
+    for (int64_t i = 0; i < skeleton->demanded_count; i++) {
+        const int32_t *pair = skeleton->demanded + 2 * i;
+        const int32_t a = end_of(next, pair[0]), b = end_of(next, pair[1]);
+        int twice = 0;
+        for (int64_t j = 0; j < i; j++)
+            twice |= same_pair(pair, skeleton->demanded + 2 * j);
+        if (a == b && !twice)
+            return BAD(info,
+                       "skeleton.demanded[%" PRId64 "] (bones %" PRId32 " and %" PRId32
+                       ") closes a ring with the "
+                       "edges before it: a skeleton is a tree; take one of them back",
+                       i, pair[0], pair[1]);
+        next[a] = b;
+    }
+    return 0;
+}
+
+int64_t check_connect_arrays(Call *call, const ossify_poses *poses, const ossify_rig *rig,
+                             const ossify_skeleton *skeleton) {
+    ossify_info *info = call->info;
+    return status_of(
+        call, bad_triangles(call, poses) || bad_rest(call, "rig.rest", rig->rest, poses->vertex_count) ||
+                  bad_transforms(call, poses, rig) || bad_weights(call, poses, rig) ||
+                  bad_pairs(info, "demanded", skeleton->demanded_count, skeleton->demanded, rig->bones) ||
+                  bad_pairs(info, "forbidden", skeleton->forbidden_count, skeleton->forbidden, rig->bones) ||
+                  bad_contradiction(info, skeleton) || bad_ring(info, skeleton, rig->bones));
 }

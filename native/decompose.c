@@ -34,10 +34,6 @@ typedef struct Task {
     Placement placement;
 } Task;
 
-static int64_t ended(const Call *call) {
-    return atomic_load(&call->cancelled) ? OSSIFY_CANCELLED : OSSIFY_OUT_OF_MEMORY;
-}
-
 static void set_share(Call *call, double from, double to) {
     call->from = from;
     call->to = to;
@@ -52,7 +48,7 @@ static int64_t refine(Task *task, const Effort *effort, double expected, Model *
     Descent descent;
     call_stage(call, OSSIFY_STAGE_REFINE);
     if (!descent_make(call, &task->whole, model, &descent)) {
-        return ended(call);
+        return call_ended(call);
     }
     descent.expected = expected;
     descent.smoothness = settings->smoothness;
@@ -62,7 +58,7 @@ static int64_t refine(Task *task, const Effort *effort, double expected, Model *
     const Effort *repairs = settings->iterations > 0 ? NULL : effort;
     const int how = explore_settle(&descent, most, effort->refine_tolerance, enough, repairs);
     if (how < 0) {
-        return ended(call);
+        return call_ended(call);
     }
     call->info->iterations = descent.iterations;
     const int reached = enough > 0 && model_squared_error(&task->whole, model) <= enough;
@@ -80,7 +76,7 @@ static int64_t solve_count(Task *task, int bones, const Effort *effort, Model *m
     Model few;
     bones = bones < task->whole.vertices ? bones : task->whole.vertices;
     if (!model_make(call, &task->whole, explore_capacity(bones, effort), (int)settings->influences, model)) {
-        return ended(call);
+        return call_ended(call);
     }
     ArenaPiece *mark = arena_mark(&call->arena);
     set_share(call, from, from + 0.5 * all);
@@ -92,7 +88,7 @@ static int64_t solve_count(Task *task, int bones, const Effort *effort, Model *m
         found ? model_squared_error(&levels.few, &few) * task->whole.frames / levels.few.frames : 0;
     arena_return(&call->arena, mark);
     set_share(call, from + 0.5 * all, from + all);
-    return found ? refine(task, effort, expected, model) : ended(call);
+    return found ? refine(task, effort, expected, model) : call_ended(call);
 }
 
 /* `until` asks for speed: a draft first, the whole effort only if that was not enough. */
@@ -153,7 +149,7 @@ static int64_t try_count(Task *task, ArenaPiece *mark, int count, Model *model, 
     set_share(call, call->progress.fraction, 0.5 * (call->progress.fraction + 0.98));
     const int64_t status = solve_count(task, count, &EFFORTS[call->settings->quality], model);
     *percent = status >= 0 ? measured_percent(task, model) : -1;
-    return status >= 0 && *percent < 0 ? ended(call) : status;
+    return status >= 0 && *percent < 0 ? call_ended(call) : status;
 }
 
 static int64_t budget_not_met(const Task *task, int count, double percent) {
@@ -227,11 +223,11 @@ static int64_t solve_given(Task *task, Model *model) {
     Model before;
     if (!model_make(call, &task->whole, (int)rig->bones, (int)call->settings->influences, model) ||
         !model_make(call, &task->whole, (int)rig->bones, (int)call->settings->influences, &before)) {
-        return ended(call);
+        return call_ended(call);
     }
     rig_read(&task->whole, &task->placement, rig, call->settings->bone_kind == OSSIFY_RIGID, model);
     if (!(rig->given & OSSIFY_GIVEN_TRANSFORMS) && !fit_given_weights(task, model)) {
-        return ended(call);
+        return call_ended(call);
     }
     const double error = complete ? measure_now(task, model) : INFINITY;
     model_copy(&task->whole, model, &before);
@@ -255,7 +251,7 @@ int64_t decompose(Call *call, const ossify_poses *poses, ossify_rig *rig) {
     }
     if (!problem_prepare(call, poses, rest, rig->held_vertices, &task.whole, &task.placement) ||
         call_poll(call, 0.05)) {
-        return ended(call);
+        return call_ended(call);
     }
     if (rig->given != OSSIFY_GIVEN_NOTHING) {
         status = solve_given(&task, &model);

@@ -1,5 +1,6 @@
 /* ossify.c - the verbs: check the arguments, set up a call, let the rooms work, tear down in one exit. */
 #include "rooms.h"
+#include "skeleton.h"
 
 #include <math.h>
 #include <string.h>
@@ -49,6 +50,10 @@ void call_stage(Call *call, int stage) {
     call->info->stage_seconds[call->progress.stage] += now - call->stage_began;
     call->stage_began = now;
     call->progress.stage = stage;
+}
+
+int64_t call_ended(const Call *call) {
+    return atomic_load(&call->cancelled) ? OSSIFY_CANCELLED : OSSIFY_OUT_OF_MEMORY;
 }
 
 /* 0, or what could not be had. */
@@ -167,5 +172,24 @@ int64_t ossify_evaluate(const ossify_poses *poses, const ossify_rig *rig, const 
     status = call_start(&call, &quiet, info);
     if (status == 0)
         status = run_evaluate(&call, poses, rig, evaluation);
+    return call_end(&call, status, poses);
+}
+
+int64_t ossify_connect(const ossify_poses *poses, const ossify_settings *settings, const ossify_rig *rig,
+                       ossify_skeleton *skeleton, ossify_info *info) {
+    Call call;
+    int64_t status;
+    if (!check_info(info))
+        return OSSIFY_BAD_ARGUMENT;
+    status = check_connect(poses, settings, rig, skeleton, info);
+    if (status < 0)
+        return status;
+    status = call_start(&call, settings, info);
+    if (status == 0)
+        status = check_connect_arrays(&call, poses, rig, skeleton);
+    if (status == 0) {
+        call_stage(&call, OSSIFY_STAGE_SKELETON);
+        status = skeleton_connect(&call, poses, rig, skeleton);
+    }
     return call_end(&call, status, poses);
 }

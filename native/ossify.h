@@ -64,12 +64,13 @@ enum { OSSIFY_BUDGET_NONE = 0, OSSIFY_BUDGET_RMS = 1, OSSIFY_BUDGET_MAXIMUM = 2 
 
 /* progress.stage, and the index of info.stage_seconds */
 enum {
-    OSSIFY_STAGE_PREPARE = 0, /* order the vertices, find the surface's graph */
-    OSSIFY_STAGE_START = 1,   /* first bones */
-    OSSIFY_STAGE_EXPLORE = 2, /* bones inserted and removed, on a sample if the mesh is large */
-    OSSIFY_STAGE_REFINE = 3,  /* descent on all vertices and frames */
-    OSSIFY_STAGE_FINISH = 4,  /* last weights, measured error */
-    OSSIFY_STAGES = 5
+    OSSIFY_STAGE_PREPARE = 0,  /* order the vertices, find the surface's graph */
+    OSSIFY_STAGE_START = 1,    /* first bones */
+    OSSIFY_STAGE_EXPLORE = 2,  /* bones inserted and removed, on a sample if the mesh is large */
+    OSSIFY_STAGE_REFINE = 3,   /* descent on all vertices and frames */
+    OSSIFY_STAGE_FINISH = 4,   /* last weights, measured error */
+    OSSIFY_STAGE_SKELETON = 5, /* edges, joints, root; bones that only turn about joints */
+    OSSIFY_STAGES = 6
 };
 
 /* What was observed. */
@@ -142,6 +143,44 @@ typedef struct ossify_rig {
     const uint8_t *held_vertices; /* [v] not 0: weights are held as given; NULL: none */
 } ossify_rig;
 
+/* skeleton.joint_kinds */
+enum {
+    OSSIFY_JOINT_ROOT = 0,  /* no parent */
+    OSSIFY_JOINT_BALL = 1,  /* turns about a point */
+    OSSIFY_JOINT_HINGE = 2, /* turns about an axis; where along it is a guess */
+    OSSIFY_JOINT_STIFF = 3, /* hardly turns: the two bones could be one */
+    OSSIFY_JOINT_LOOSE = 4  /* the two bones have no point in common: a guess */
+};
+
+/* skeleton.symmetry */
+enum {
+    OSSIFY_SYMMETRY_NONE = 0,
+    OSSIFY_SYMMETRY_FOUND = 1, /* the plane is looked for; without one the body counts as lopsided */
+    OSSIFY_SYMMETRY_GIVEN = 2  /* skeleton.plane is the plane */
+};
+
+/* A hierarchy for the bones of a rig. Arrays are the caller's, one item a bone. */
+typedef struct ossify_skeleton {
+    int64_t struct_size;
+    int64_t bone_capacity; /* b of the arrays; at least rig.bones */
+    int64_t root;     /* in: the root, -1: found; out: the root, of several the one of the largest tree */
+    int64_t forest;   /* in: 1: bones that share no surface stay in trees of their own */
+    int64_t symmetry; /* in: OSSIFY_SYMMETRY_*; out: NONE when no plane was found */
+    int64_t demanded_count;   /* in */
+    int64_t forbidden_count;  /* in */
+    const int32_t *demanded;  /* in: [n][2] bones that must be joined */
+    const int32_t *forbidden; /* in: [n][2] bones that must not be */
+    double plane[4];          /* n.x = d with n of length 1: in when given, out when found */
+    int32_t *parents;         /* out: [b], -1 at a root */
+    int32_t *joint_kinds;     /* out: [b] */
+    int32_t *mirrors;         /* out: [b] the bone on the other side, itself in the middle, -1: none */
+    double *joints;           /* out: [b][3] the joint to the parent in rest; the root's own origin */
+    double *axes;             /* out: [b][3] what a hinge turns about, length 1; 0 for others */
+    double *angles;           /* out: [b] root mean square angle to the parent, radians */
+    double *drifts; /* out: [b] how far the two bones pull the joint apart, root mean square, percent
+                               * of the diagonal of the rest's box */
+} ossify_skeleton;
+
 typedef struct ossify_info {
     int64_t struct_size;
     int64_t status;
@@ -188,6 +227,12 @@ OSSIFY_API int64_t ossify_decompose(const ossify_poses *poses, const ossify_sett
 OSSIFY_API int64_t ossify_evaluate(const ossify_poses *poses, const ossify_rig *rig,
                                    const ossify_settings *settings, ossify_evaluation *evaluation,
                                    ossify_info *info);
+
+/* Joins the bones of a rig to a skeleton; see docs/skeleton.md. The rig is read only, whatever `given` says.
+ * poses.frames may be NULL and is not read; poses.triangles weigh vertices by their area.
+ * `settings` gives memory, threads and watcher. */
+OSSIFY_API int64_t ossify_connect(const ossify_poses *poses, const ossify_settings *settings,
+                                  const ossify_rig *rig, ossify_skeleton *skeleton, ossify_info *info);
 
 /* ossify_decompose on the library's own thread. The structs are copied; arrays, `rig`
  * and `info` stay the caller's and must live until ossify_job_finish. Returns NULL when the

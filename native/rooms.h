@@ -32,6 +32,8 @@ typedef struct Call {
 int call_poll(Call *call, double fraction);
 /* Ends the seconds of the stage at hand and begins those of `stage`. */
 void call_stage(Call *call, int stage);
+/* Why a call ends early: OSSIFY_CANCELLED or OSSIFY_OUT_OF_MEMORY. */
+int64_t call_ended(const Call *call);
 
 enum {
     BLOCK = 64,     /* vertices that go through a matrix product together */
@@ -214,10 +216,14 @@ int64_t refuse(ossify_info *info, int64_t status, const char *format, ...) PRINT
 /* Structs, sizes, settings and pointers: quick. 0, or OSSIFY_BAD_ARGUMENT. */
 int64_t check_decompose(const ossify_poses *poses, const ossify_settings *settings, const ossify_rig *rig,
                         ossify_info *info);
+int64_t check_connect(const ossify_poses *poses, const ossify_settings *settings, const ossify_rig *rig,
+                      const ossify_skeleton *skeleton, ossify_info *info);
 int64_t check_evaluate(const ossify_poses *poses, const ossify_rig *rig, const ossify_settings *settings,
                        const ossify_evaluation *evaluation, ossify_info *info);
 /* Every number of every array, after the above. 0, OSSIFY_BAD_ARGUMENT or OSSIFY_CANCELLED. */
 int64_t check_decompose_arrays(Call *call, const ossify_poses *poses, const ossify_rig *rig);
+int64_t check_connect_arrays(Call *call, const ossify_poses *poses, const ossify_rig *rig,
+                             const ossify_skeleton *skeleton);
 int64_t check_evaluate_arrays(Call *call, const ossify_poses *poses, const ossify_rig *rig);
 
 #endif

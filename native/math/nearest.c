@@ -124,6 +124,7 @@ static double square_between(const double *a, const double *b) {
 
 typedef struct Query {
     const Tree *tree;
+    const double *point;
     const int *label; /* NULL: any point but v */
     int v, most, found;
     int *near;
@@ -156,7 +157,7 @@ static void keep(Query *query, int u, double square) {
 
 static void look(Query *query, Range range) {
     const Tree *tree = query->tree;
-    const double *p = tree->points + 3 * (size_t)query->v;
+    const double *p = query->point;
     if (is_beyond(query, range.node, p) ||
         (query->label && tree->label[range.node] == query->label[query->v])) {
         return;
@@ -184,8 +185,19 @@ static void look(Query *query, Range range) {
     look(query, low_first ? high : low);
 }
 
+static const double *point_of(const Tree *tree, int v) {
+    return tree->points + 3 * (size_t)v;
+}
+
+int tree_nearest_to(const Tree *tree, const double point[3], double *square) {
+    int near = -1;
+    Query query = {tree, point, NULL, -1, 1, 0, &near, square};
+    look(&query, (Range){0, 0, tree->count});
+    return near;
+}
+
 int tree_nearest(const Tree *tree, int v, int most, int *near, double *square) {
-    Query query = {tree, NULL, v, most, 0, near, square};
+    Query query = {tree, point_of(tree, v), NULL, v, most, 0, near, square};
     look(&query, (Range){0, 0, tree->count});
     return query.found;
 }
@@ -213,14 +225,14 @@ void tree_label(Tree *tree, const int *label) {
 
 int tree_nearest_other(const Tree *tree, const int *label, int v, double *square) {
     int near = -1;
-    Query query = {tree, label, v, 1, 0, &near, square};
+    Query query = {tree, point_of(tree, v), label, v, 1, 0, &near, square};
     look(&query, (Range){0, 0, tree->count});
     return near;
 }
 
 int tree_nearer_other(const Tree *tree, const int *label, int v, double *square) {
     int near = -1; /* lower than any number: what is as far does not count */
-    Query query = {tree, label, v, 1, 1, &near, square};
+    Query query = {tree, point_of(tree, v), label, v, 1, 1, &near, square};
     look(&query, (Range){0, 0, tree->count});
     return near >= 0;
 }

@@ -16,6 +16,8 @@ typedef struct Tree {
 int tree_make(Arena *arena, int count, const double *points, Tree *tree);
 /* Up to `most` points nearest to point v, itself left out, nearest first; returns how many. */
 int tree_nearest(const Tree *tree, int v, int most, int *near, double *square);
+/* The point nearest to any place. */
+int tree_nearest_to(const Tree *tree, const double point[3], double *square);
 /* Gives each point a label; tree_nearest_other then finds the nearest point of another label. */
 void tree_label(Tree *tree, const int *label);
 int tree_nearest_other(const Tree *tree, const int *label, int v, double *square);

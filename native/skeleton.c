@@ -1,0 +1,304 @@
+/* skeleton.c - bones that float to a tree with joints and a root.
+ *
+ * Edges: the maximal spanning tree over how much speaks for a joint between two bones (joint.c), which
+ * brings Schaefer & Yuksel's overlap of weights (2007, section 5.1) and Hasler et al.'s joint stability
+ * (2010, section 5.2) together. Demanded edges come first, forbidden ones never. With a plane of symmetry
+ * an edge counts as much as its mirror image, and joints are mirrored exactly.
+ *
+ * Root: Schaefer takes the bone at the centre of mass, Hasler the centre of the graph. Both miss on
+ * creatures whose limbs differ; what an animator calls the root is what turns least in space:
+ *     argmin over b of rms |R_b - I| sqrt(1 + longest path from b). */
+#include "skeleton.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double DEMANDED = 1e6, FORBIDDEN = -1e6; /* scores beyond any that is measured */
+
+typedef struct Growth {
+    Call *call;
+    Body body;
+    ossify_skeleton *skeleton;
+    Symmetry symmetry;
+    int symmetric;
+    double *score; /* [bones][bones] */
+    double *best;  /* [bones] score of the edge that would join the bone to the tree */
+    int *link;     /* [bones] the other end of the edge that joined it, -1: the first of its tree */
+    int *parent;   /* [bones] */
+    int *queue;    /* [bones] */
+    int *far[3];   /* [bones] edges from one end of the tree, from the other, from anywhere */
+    int trees;
+} Growth;
+
+static int grow_take(Growth *growth) {
+    Arena *arena = &growth->call->arena;
+    const size_t n = (size_t)growth->body.bones;
+    growth->score = arena_take(arena, n * n, sizeof(double));
+    growth->best = arena_take(arena, n, sizeof(double));
+    growth->link = arena_take(arena, n, sizeof(int));
+    growth->parent = arena_take(arena, n, sizeof(int));
+    growth->queue = arena_take(arena, n, sizeof(int));
+    for (int i = 0; i < 3; i++) {
+        growth->far[i] = arena_take(arena, n, sizeof(int));
+    }
+    return !arena->failed;
+}
+
+static double *score_of(const Growth *growth, int b, int c) {
+    return growth->score + (size_t)b * (size_t)growth->body.bones + (size_t)c;
+}
+
+/* Two bones whose surfaces do not touch are joined only for want of better, and never in a forest. */
+static double measured_score(const Growth *growth, int b, int c) {
+    Joint joint;
+    joint_between(&growth->body, b, c, &joint);
+    return growth->skeleton->forest && !(joint.share > 0) ? FORBIDDEN : joint_score(&joint);
+}
+
+static int score_pairs(Growth *growth) {
+    const int n = growth->body.bones;
+    for (int b = 0; b < n; b++) {
+        if (call_poll(growth->call, -1)) {
+            return 0;
+        }
+        for (int c = 0; c < b; c++) {
+            *score_of(growth, b, c) = *score_of(growth, c, b) = measured_score(growth, b, c);
+        }
+    }
+    return 1;
+}
+
+static void mirror_scores(Growth *growth) {
+    const int n = growth->body.bones, *mirror = growth->symmetry.mirror;
+    for (int b = 0; b < n; b++) {
+        for (int c = 0; c < b; c++) {
+            const int d = mirror[b], e = mirror[c];
+            if (d >= 0 && e >= 0 && d != e) {
+                const double mean = 0.5 * (*score_of(growth, b, c) + *score_of(growth, d, e));
+                *score_of(growth, b, c) = *score_of(growth, c, b) = mean;
+                *score_of(growth, d, e) = *score_of(growth, e, d) = mean;
+            }
+        }
+    }
+}
+
+static void set_scores(Growth *growth, int64_t count, const int32_t *pairs, double score) {
+    for (int64_t i = 0; i < count; i++) {
+        *score_of(growth, pairs[2 * i], pairs[2 * i + 1]) =
+            *score_of(growth, pairs[2 * i + 1], pairs[2 * i]) = score;
+    }
+}
+
+/* Prim 1957; a bone that nothing may join begins a tree of its own. */
+static void grow_trees(Growth *growth) {
+    const int n = growth->body.bones;
+    int *seen = growth->queue;
+    memset(seen, 0, (size_t)n * sizeof *seen);
+    for (int b = 0; b < n; b++) {
+        growth->best[b] = FORBIDDEN;
+        growth->link[b] = -1;
+    }
+    for (int step = 0; step < n; step++) {
+        int next = -1;
+        for (int b = 0; b < n; b++) {
+            if (!seen[b] && (next < 0 || growth->best[b] > growth->best[next])) {
+                next = b;
+            }
+        }
+        seen[next] = 1;
+        growth->trees += growth->link[next] < 0;
+        for (int b = 0; b < n; b++) {
+            if (!seen[b] && *score_of(growth, next, b) > growth->best[b]) {
+                growth->best[b] = *score_of(growth, next, b);
+                growth->link[b] = next;
+            }
+        }
+    }
+}
+
+/* Breadth first over the tree of `from`: far in edges, parents on the way; returns how many bones it has
+ * and leaves them in the queue, the farthest last. */
+static int spread(Growth *growth, int from, int *far) {
+    const int n = growth->body.bones;
+    int count = 1;
+    growth->queue[0] = from;
+    growth->parent[from] = -1;
+    far[from] = 0;
+    for (int i = 0; i < count; i++) {
+        const int b = growth->queue[i];
+        for (int c = 0; c < n; c++) {
+            if (c != growth->parent[b] && (growth->link[c] == b || growth->link[b] == c)) {
+                growth->parent[c] = b;
+                far[c] = far[b] + 1;
+                growth->queue[count++] = c;
+            }
+        }
+    }
+    return count;
+}
+
+/* The longest path from a bone ends at an end of the tree's longest path. */
+static int quietest(Growth *growth, int from) {
+    const int count = spread(growth, from, growth->far[2]);
+    const int end = growth->queue[count - 1];
+    spread(growth, end, growth->far[0]);
+    spread(growth, growth->queue[count - 1], growth->far[1]);
+    int best = -1;
+    double least = INFINITY;
+    for (int i = 0; i < count; i++) {
+        const int b = growth->queue[i];
+        const int longest = growth->far[0][b] > growth->far[1][b] ? growth->far[0][b] : growth->far[1][b];
+        const double turns = sqrt(growth->body.turn[b] * (1.0 + longest));
+        if (turns < least || (turns == least && b < best)) {
+            least = turns;
+            best = b;
+        }
+    }
+    return best;
+}
+
+static int has_bone(const int *bones, int count, int b) {
+    for (int i = 0; i < count; i++) {
+        if (bones[i] == b) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Hangs every tree by its root; returns the root of the largest. */
+static int hang_trees(Growth *growth) {
+    const int n = growth->body.bones, asked = (int)growth->skeleton->root;
+    int largest = 0, root = 0;
+    for (int b = 0; b < n; b++) {
+        if (growth->link[b] >= 0) {
+            continue; /* every tree has one bone that was its first */
+        }
+        int top = quietest(growth, b);
+        const int count = spread(growth, top, growth->far[2]);
+        if (asked >= 0 && has_bone(growth->queue, count, asked)) {
+            top = asked;
+            spread(growth, top, growth->far[2]);
+        }
+        if (count > largest) {
+            largest = count;
+            root = top;
+        }
+    }
+    return asked >= 0 ? asked : root;
+}
+
+static void place_joints(const Growth *growth, double *x) {
+    for (int b = 0; b < growth->body.bones; b++) {
+        if (growth->parent[b] < 0) {
+            memcpy(x + 3 * b, growth->body.centre + 3 * b, 3 * sizeof *x);
+        } else {
+            Joint joint;
+            joint_between(&growth->body, b, growth->parent[b], &joint);
+            joint_place(&joint, x + 3 * b);
+        }
+    }
+}
+
+/* 1 when the bone's joint has a mirror image in the tree, or lies in the plane and is its own. */
+static int has_mirrored_joint(const Growth *growth, int b) {
+    const int *mirror = growth->symmetry.mirror, other = mirror[b], top = growth->parent[b];
+    return other >= 0 &&
+           (top < 0 ? growth->parent[other] < 0 : mirror[top] >= 0 && growth->parent[other] == mirror[top]);
+}
+
+static void mirror_joints(const Growth *growth, double *x) {
+    for (int b = 0; b < growth->body.bones; b++) {
+        const int other = growth->symmetry.mirror[b];
+        double seen[3];
+        if (!has_mirrored_joint(growth, b) || other < b) {
+            continue;
+        }
+        symmetry_reflect(growth->symmetry.plane, x + 3 * other, seen);
+        for (int a = 0; a < 3; a++) {
+            x[3 * b + a] = 0.5 * (x[3 * b + a] + seen[a]);
+        }
+        if (other != b) {
+            symmetry_reflect(growth->symmetry.plane, x + 3 * b, x + 3 * other);
+        }
+    }
+}
+
+static void write_joint(const Growth *growth, int b, const double x[3]) {
+    ossify_skeleton *to = growth->skeleton;
+    const Body *body = &growth->body;
+    to->parents[b] = growth->parent[b];
+    to->mirrors[b] = growth->symmetric ? growth->symmetry.mirror[b] : -1;
+    to->joint_kinds[b] = OSSIFY_JOINT_ROOT;
+    to->angles[b] = to->drifts[b] = 0;
+    memset(to->axes + 3 * b, 0, 3 * sizeof *to->axes);
+    for (int a = 0; a < 3; a++) {
+        to->joints[3 * b + a] = body->origin[a] + body->unit * x[a];
+    }
+    if (growth->parent[b] >= 0) {
+        Joint joint;
+        joint_between(body, b, growth->parent[b], &joint);
+        to->joint_kinds[b] = joint_kind(&joint, x, to->axes + 3 * b, &to->angles[b]);
+        to->drifts[b] = 100 * sqrt(joint_drift(&joint, x));
+    }
+}
+
+static void write_skeleton(Growth *growth, int root, const double *x) {
+    ossify_skeleton *skeleton = growth->skeleton;
+    for (int b = 0; b < growth->body.bones; b++) {
+        write_joint(growth, b, x + 3 * b);
+    }
+    skeleton->root = root;
+    if (growth->symmetric) {
+        const double *n = growth->symmetry.plane, *o = growth->body.origin;
+        memcpy(skeleton->plane, n, 3 * sizeof *n);
+        skeleton->plane[3] = growth->body.unit * n[3] + n[0] * o[0] + n[1] * o[1] + n[2] * o[2];
+    } else {
+        skeleton->symmetry = OSSIFY_SYMMETRY_NONE;
+        memset(skeleton->plane, 0, sizeof skeleton->plane);
+    }
+    if (growth->trees > 1 && !skeleton->forest) {
+        refuse(growth->call->info, OSSIFY_CONVERGED, "the forbidden edges leave %d trees", growth->trees);
+    }
+}
+
+/* < 0 when the call must end. */
+static int find_symmetry(Growth *growth) {
+    const ossify_skeleton *skeleton = growth->skeleton;
+    const Body *body = &growth->body;
+    if (skeleton->symmetry == OSSIFY_SYMMETRY_NONE) {
+        return 0;
+    }
+    if (skeleton->symmetry == OSSIFY_SYMMETRY_GIVEN) {
+        const double *n = skeleton->plane, *o = body->origin;
+        memcpy(growth->symmetry.plane, n, 3 * sizeof *n);
+        growth->symmetry.plane[3] = (n[3] - n[0] * o[0] - n[1] * o[1] - n[2] * o[2]) / body->unit;
+    }
+    return symmetry_find(growth->call, body, skeleton->symmetry == OSSIFY_SYMMETRY_GIVEN, &growth->symmetry);
+}
+
+int64_t skeleton_connect(Call *call, const ossify_poses *poses, const ossify_rig *rig,
+                         ossify_skeleton *skeleton) {
+    Growth growth = {.call = call, .skeleton = skeleton};
+    if (!body_make(call, poses, rig, &growth.body) || !grow_take(&growth)) {
+        return call_ended(call);
+    }
+    double *x = arena_take(&call->arena, 3 * (size_t)growth.body.bones, sizeof *x);
+    growth.symmetric = find_symmetry(&growth);
+    if (!x || growth.symmetric < 0 || !score_pairs(&growth)) {
+        return call_ended(call);
+    }
+    if (growth.symmetric) {
+        mirror_scores(&growth);
+    }
+    set_scores(&growth, skeleton->forbidden_count, skeleton->forbidden, FORBIDDEN);
+    set_scores(&growth, skeleton->demanded_count, skeleton->demanded, DEMANDED);
+    grow_trees(&growth);
+    const int root = hang_trees(&growth);
+    place_joints(&growth, x);
+    if (growth.symmetric) {
+        mirror_joints(&growth, x);
+    }
+    write_skeleton(&growth, root, x);
+    return OSSIFY_CONVERGED;
+}

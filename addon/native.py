@@ -40,6 +40,7 @@ STAGES = ("prepare", "start", "explore", "refine", "finish")
 BONE_KINDS = ("rigid", "flexible")
 QUALITIES = ("draft", "normal", "best")
 REST_MODES = ("fixed", "kept", "free")
+STARTS = ("grown", "faces", "spectral")
 BUDGET_KINDS = ("none", "rms", "maximum")
 
 PLATFORMS = ("linux-x64", "windows-x64", "windows-arm64", "macos-arm64", "macos-x64")
@@ -112,6 +113,7 @@ class _Settings(ctypes.Structure):
         ("quality", ctypes.c_int64),
         ("rest_mode", ctypes.c_int64),
         ("locality", ctypes.c_int64),
+        ("start", ctypes.c_int64),
         ("budget_kind", ctypes.c_int64),
         ("budget", ctypes.c_double),
         ("smoothness", ctypes.c_double),
@@ -336,7 +338,13 @@ def _choice(name: str, value, words: tuple[str, ...]) -> int:
     return words.index(value)
 
 
-_WORDS = {"bone_kind": BONE_KINDS, "quality": QUALITIES, "rest_mode": REST_MODES, "budget_kind": BUDGET_KINDS}
+_WORDS = {
+    "bone_kind": BONE_KINDS,
+    "quality": QUALITIES,
+    "rest_mode": REST_MODES,
+    "start": STARTS,
+    "budget_kind": BUDGET_KINDS,
+}
 _REALS = ("budget", "smoothness", "until")
 
 
@@ -350,6 +358,7 @@ class Settings:
     quality: str | None = None  # "draft", "normal", "best"
     rest_mode: str | None = None  # "fixed", "kept", "free"
     locality: bool | None = None
+    start: str | None = None  # "grown", "faces", "spectral"
     budget_kind: str | None = None  # "none", "rms", "maximum"
     budget: float | None = None
     smoothness: float | None = None

@@ -1,7 +1,7 @@
 /* explore.c - looks for good bones where an iteration is cheap.
  *
  * Block descent ends in the nearest local minimum, so what matters is where it starts. More bones
- * than asked for are placed (cluster.c) and settled, then the one whose loss costs least goes, again
+ * than asked for are placed (start.c) and settled, then the one whose loss costs least goes, again
  * and again, a few iterations between (over-segment, then prune). Then cycles: a few bones are
  * inserted at the worst places, drawn with some chance so that no two cycles try the same, the
  * cheapest leave again, and the change is taken back unless the error fell.
@@ -14,6 +14,7 @@
 
 #include "base/random.h"
 #include "reseed.h"
+#include "start.h"
 
 static const double WORTH = 0.999;      /* a cycle must lower the objective at least to this */
 static const double FIRST_REACH = 0.7;  /* of the radius: how far bones may reach at first */
@@ -172,7 +173,7 @@ int explore(Call *call, const Problem *problem, int bones, const Effort *effort,
     const double from = call->from, all = call->to - call->from;
     Descent descent;
     call_stage(call, OSSIFY_STAGE_START);
-    if (!cluster(call, problem, first, model)) {
+    if (!start_bones(call, problem, first, model)) {
         return 0;
     }
     call_stage(call, OSSIFY_STAGE_EXPLORE);

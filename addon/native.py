@@ -40,7 +40,7 @@ STAGES = ("prepare", "start", "explore", "refine", "finish")
 BONE_KINDS = ("rigid", "flexible")
 QUALITIES = ("draft", "normal", "best")
 REST_MODES = ("fixed", "kept", "free")
-STARTS = ("grown", "faces", "spectral")
+STARTS = ("grown", "faces", "spectral", "tried")
 BUDGET_KINDS = ("none", "rms", "maximum")
 
 PLATFORMS = ("linux-x64", "windows-x64", "windows-arm64", "macos-arm64", "macos-x64")
@@ -358,7 +358,7 @@ class Settings:
     quality: str | None = None  # "draft", "normal", "best"
     rest_mode: str | None = None  # "fixed", "kept", "free"
     locality: bool | None = None
-    start: str | None = None  # "grown", "faces", "spectral"
+    start: str | None = None  # "grown", "faces", "spectral", "tried"
     budget_kind: str | None = None  # "none", "rms", "maximum"
     budget: float | None = None
     smoothness: float | None = None

@@ -152,7 +152,7 @@ static int bad_settings(ossify_info *info, const ossify_settings *settings) {
            bad_whole(info, "settings.quality", settings->quality, OSSIFY_DRAFT, OSSIFY_BEST) ||
            bad_whole(info, "settings.rest_mode", settings->rest_mode, OSSIFY_REST_FIXED, OSSIFY_REST_FREE) ||
            bad_whole(info, "settings.locality", settings->locality, 0, 1) ||
-           bad_whole(info, "settings.start", settings->start, OSSIFY_START_GROWN, OSSIFY_START_SPECTRAL) ||
+           bad_whole(info, "settings.start", settings->start, OSSIFY_START_GROWN, OSSIFY_START_TRIED) ||
            bad_whole(info, "settings.budget_kind", settings->budget_kind, OSSIFY_BUDGET_NONE,
                      OSSIFY_BUDGET_MAXIMUM) ||
            bad_whole(info, "settings.iterations", settings->iterations, 0, MOST_ITERATIONS) ||

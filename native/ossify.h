@@ -61,9 +61,10 @@ enum {
 
 /* settings.start: how the first bones are found; docs/starts.md */
 enum {
-    OSSIFY_START_GROWN = 0,   /* bones added where the error is most */
-    OSSIFY_START_FACES = 1,   /* patches merged by Rigid Error Functions (Schaefer & Yuksel 2007) */
-    OSSIFY_START_SPECTRAL = 2 /* spectral clustering of rotations (Hasler et al. 2010) */
+    OSSIFY_START_GROWN = 0,    /* bones added where the error is most */
+    OSSIFY_START_FACES = 1,    /* patches merged by Rigid Error Functions (Schaefer & Yuksel 2007) */
+    OSSIFY_START_SPECTRAL = 2, /* spectral clustering of rotations (Hasler et al. 2010) */
+    OSSIFY_START_TRIED = 3     /* all of them on a sample, and the best goes on */
 };
 
 /* settings.budget_kind */

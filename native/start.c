@@ -1,8 +1,8 @@
 /* start.c - chooses how the first bones are found (docs/starts.md). */
 #include "start.h"
 
-int start_bones(Call *call, const Problem *problem, int bones, Model *model) {
-    switch (call->settings->start) {
+int start_bones(Call *call, const Problem *problem, int start, int bones, Model *model) {
+    switch (start) {
     case OSSIFY_START_FACES:
         return face_cluster(call, problem, bones, model);
     case OSSIFY_START_SPECTRAL:

@@ -5,9 +5,9 @@
 #include "rigid_error.h"
 #include "rooms.h"
 
-/* `bones` first bones by settings.start, every vertex on one of them; fewer only when fewer explain all
+/* `bones` first bones by `start` (OSSIFY_START_GROWN and on), every vertex on one of them; fewer only when fewer explain all
  * there is. Returns 0 when the call must end. */
-int start_bones(Call *call, const Problem *problem, int bones, Model *model);
+int start_bones(Call *call, const Problem *problem, int start, int bones, Model *model);
 
 /* The ways, as start_bones. */
 int face_cluster(Call *call, const Problem *problem, int bones, Model *model);

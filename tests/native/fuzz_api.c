@@ -182,7 +182,7 @@ static void read_settings(Reader *r, Case *c) {
 
 /* Read last, so that inputs kept from before there was a choice still mean the same. */
 static void read_start(Reader *r, Case *c) {
-    c->settings.start = below(r, 16) == 15 ? whole(r) : below(r, 3);
+    c->settings.start = below(r, 16) == 15 ? whole(r) : below(r, 4);
 }
 
 static void read_rig(Reader *r, Case *c) {

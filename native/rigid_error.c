@@ -118,7 +118,9 @@ void rigid_error_merge(RigidErrors *errors, int into, int from) {
         for (int i = 0; i < SUMS; i++) {
             part[i] += more[i];
         }
-        memcpy(part + ROTATION, keeps ? part + ROTATION : more + ROTATION, keeps ? 0 : 9 * sizeof(double));
+        if (!keeps) {
+            memcpy(part + ROTATION, more + ROTATION, 9 * sizeof(double));
+        }
     }
     rigid_error_fit(errors, into);
 }

@@ -40,6 +40,7 @@ STAGES = ("prepare", "start", "explore", "refine", "finish", "skeleton")
 BONE_KINDS = ("rigid", "flexible")
 QUALITIES = ("draft", "normal", "best")
 REST_MODES = ("fixed", "kept", "free")
+STARTS = ("grown", "faces", "spectral", "tried")
 BUDGET_KINDS = ("none", "rms", "maximum")
 JOINT_KINDS = ("root", "ball", "hinge", "stiff", "loose")
 SYMMETRIES = ("none", "found", "given")
@@ -114,6 +115,7 @@ class _Settings(ctypes.Structure):
         ("quality", ctypes.c_int64),
         ("rest_mode", ctypes.c_int64),
         ("locality", ctypes.c_int64),
+        ("start", ctypes.c_int64),
         ("budget_kind", ctypes.c_int64),
         ("budget", ctypes.c_double),
         ("smoothness", ctypes.c_double),
@@ -362,7 +364,13 @@ def _choice(name: str, value, words: tuple[str, ...]) -> int:
     return words.index(value)
 
 
-_WORDS = {"bone_kind": BONE_KINDS, "quality": QUALITIES, "rest_mode": REST_MODES, "budget_kind": BUDGET_KINDS}
+_WORDS = {
+    "bone_kind": BONE_KINDS,
+    "quality": QUALITIES,
+    "rest_mode": REST_MODES,
+    "start": STARTS,
+    "budget_kind": BUDGET_KINDS,
+}
 _REALS = ("budget", "smoothness", "until")
 
 
@@ -376,6 +384,7 @@ class Settings:
     quality: str | None = None  # "draft", "normal", "best"
     rest_mode: str | None = None  # "fixed", "kept", "free"
     locality: bool | None = None
+    start: str | None = None  # "grown", "faces", "spectral", "tried"
     budget_kind: str | None = None  # "none", "rms", "maximum"
     budget: float | None = None
     smoothness: float | None = None

@@ -1,5 +1,6 @@
 """docs/benchmarks.md from the bench's results: ratios first, then errors and seconds."""
 
+STARTS = ("grown", "faces", "spectral", "tried")
 HAND = "<!-- From here on written by hand; the bench keeps it. -->"
 
 
@@ -60,6 +61,10 @@ def summary_rows(kept):
             "below 1",
             "",
         )
+    if r := kept.get("starts"):
+        for start in STARTS[1:]:
+            what = f"start `{start}` against the default: E_RMS / seconds"
+            yield what, pair(r[start]["error"], r[start]["seconds"], "x"), "", ""
     if r := kept.get("iteration"):
         what = f"one iteration against its matrix product ({r['name']} {r['bones']})"
         yield what, number(r["ratio"], 1, "x"), "8x", "3x"
@@ -183,6 +188,27 @@ def normal_page(r):
     yield from table(head, rows)
 
 
+def starts_page(r):
+    yield "## Starts (quality normal)"
+    head = ["sequence, bones", *(f"E_RMS {start}" for start in STARTS), *(f"s {start}" for start in STARTS)]
+    rows = (
+        [
+            label(row),
+            *(number(row["starts"][start]["erms"], 4 if row["known"] else 2) for start in STARTS),
+            *(number(row["starts"][start]["seconds"]) for start in STARTS),
+        ]
+        for row in r["rows"]
+    )
+    yield from table(head, rows)
+    yield ""
+    for start in STARTS[1:]:
+        s = r[start]
+        yield (
+            f"`{start}` against `{STARTS[0]}`: E_RMS {number(s['error'])}x on the geometric mean, known rigs"
+            f" left out, lower on {s['better']} of {len(r['rows'])} rows, seconds {number(s['seconds'])}x."
+        )
+
+
 def iteration_page(r):
     yield "## One iteration"
     yield (
@@ -248,6 +274,7 @@ PAGES = {
     "known": known_page,
     "speed": speed_page,
     "normal": normal_page,
+    "starts": starts_page,
     "iteration": iteration_page,
     "scaling": scaling_page,
     "threads": threads_page,

@@ -356,6 +356,24 @@ def normal(bench):
     }
 
 
+def starts(bench):
+    """Each way to the first bones, everything else equal; ratios against the default."""
+    rows = []
+    for name, bones in bench.rows(PEER_ROWS + KNOWN_ROWS):
+        solved = {start: bench.solve(name, bones, quality="normal", start=start) for start in native.STARTS}
+        rows.append({"name": name, "bones": bones, "known": (name, bones) in KNOWN_ROWS, "starts": solved})
+    result = {"rows": rows}
+    for start in native.STARTS[1:]:
+        pairs = [(row["starts"][start], row["starts"][native.STARTS[0]], row["known"]) for row in rows]
+        result[start] = {
+            # a known rig is found or not: a ratio of two errors near zero says nothing
+            "error": geometric_mean([a["erms"] / b["erms"] for a, b, known in pairs if not known]),
+            "seconds": geometric_mean([a["seconds"] / b["seconds"] for a, b, _ in pairs]),
+            "better": sum(a["erms"] < b["erms"] for a, b, _ in pairs),
+        }
+    return result
+
+
 def iteration_seconds(sequence, bones, few=15, many=60, **chosen):
     """Of one iteration of the last stage, once supports settle: what the later ones add."""
     chosen = {"quality": "draft", **chosen}
@@ -478,6 +496,7 @@ SECTIONS = {
         known,
         speed,
         normal,
+        starts,
         iteration,
         scaling,
         threads,

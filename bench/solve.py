@@ -52,6 +52,7 @@ def parse(arguments):
     parser.add_argument("--iterations", type=int, help="most of the last stage")
     parser.add_argument("--rest", choices=native.REST_MODES)
     parser.add_argument("--locality", choices=("on", "off"))
+    parser.add_argument("--start", choices=native.STARTS, help="how the first bones are found")
     parser.add_argument("--smoothness", type=float, help="how strongly weights follow their neighbours' mean")
     parser.add_argument("--out", metavar="RIG.npz")
     options = parser.parse_args(arguments)
@@ -88,6 +89,7 @@ def settings_of(options):
         "quality": options.quality,
         "rest_mode": options.rest,
         "locality": None if options.locality is None else options.locality == "on",
+        "start": options.start,
         "smoothness": options.smoothness,
         "until": options.until,
         "iterations": options.iterations,

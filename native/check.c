@@ -28,7 +28,7 @@
 _Static_assert(sizeof(void *) == 8, "public structs have fields of 8 bytes");
 _Static_assert(sizeof(ossify_poses) == 7 * 8, "no padding");
 _Static_assert(sizeof(ossify_progress) == 7 * 8, "no padding");
-_Static_assert(sizeof(ossify_settings) == 19 * 8, "no padding");
+_Static_assert(sizeof(ossify_settings) == 20 * 8, "no padding");
 _Static_assert(sizeof(ossify_rig) == 11 * 8, "no padding");
 _Static_assert(sizeof(ossify_info) == (7 + OSSIFY_STAGES) * 8 + OSSIFY_MESSAGE_LENGTH, "no padding");
 _Static_assert(sizeof(ossify_evaluation) == 11 * 8, "no padding");
@@ -159,6 +159,7 @@ static int bad_settings(ossify_info *info, const ossify_settings *settings) {
            bad_whole(info, "settings.quality", settings->quality, OSSIFY_DRAFT, OSSIFY_BEST) ||
            bad_whole(info, "settings.rest_mode", settings->rest_mode, OSSIFY_REST_FIXED, OSSIFY_REST_FREE) ||
            bad_whole(info, "settings.locality", settings->locality, 0, 1) ||
+           bad_whole(info, "settings.start", settings->start, OSSIFY_START_GROWN, OSSIFY_START_TRIED) ||
            bad_whole(info, "settings.budget_kind", settings->budget_kind, OSSIFY_BUDGET_NONE,
                      OSSIFY_BUDGET_MAXIMUM) ||
            bad_whole(info, "settings.iterations", settings->iterations, 0, MOST_ITERATIONS) ||

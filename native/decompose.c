@@ -1,7 +1,7 @@
 /* decompose.c - poses to bones, weights and transforms (Le & Deng 2012, SSDR), stage by stage:
  *
  *     prepare    scale, order, the surface's graph                       problem.c
- *     start      every vertex on one bone                                cluster.c
+ *     start      every vertex on one bone                                start.c
  *     explore    more bones, fewer, better ones, on a sample             explore.c, levels.c
  *     refine     Algorithm 1 on all vertices and frames                  descent.c
  *     finish     last weights; with locality, nothing outside its region locality.c

@@ -1,10 +1,11 @@
 /* explore.c - looks for good bones where an iteration is cheap.
  *
  * Block descent ends in the nearest local minimum, so what matters is where it starts. More bones
- * than asked for are placed (cluster.c) and settled, then the one whose loss costs least goes, again
+ * than asked for are placed (start.c) and settled, then the one whose loss costs least goes, again
  * and again, a few iterations between (over-segment, then prune). Then cycles: a few bones are
  * inserted at the worst places, drawn with some chance so that no two cycles try the same, the
- * cheapest leave again, and the change is taken back unless the error fell.
+ * cheapest leave again, and the change is taken back unless the error fell. With OSSIFY_START_TRIED all
+ * starts go through the first part, and the best goes on.
  *
  * With locality, a bone's region can fall apart when it is held to one connected part; if that costs
  * much, the same move repairs it: a bone for the lost part, the cheapest leaves. */
@@ -14,6 +15,7 @@
 
 #include "base/random.h"
 #include "reseed.h"
+#include "start.h"
 
 static const double WORTH = 0.999;      /* a cycle must lower the objective at least to this */
 static const double FIRST_REACH = 0.7;  /* of the radius: how far bones may reach at first */
@@ -166,35 +168,82 @@ static int run_cycles(Descent *descent, int bones, const Effort *effort, double 
     return 1;
 }
 
-int explore(Call *call, const Problem *problem, int bones, const Effort *effort, double enough,
-            Model *model) {
+/* How a search from one start ended. */
+typedef enum Found { ENDED, SETTLED, ENOUGH } Found;
+
+/* First bones by `start`, over-segmented, pruned and settled; the objective is descent->objective. */
+static Found search_from(Call *call, const Problem *problem, int start, int bones, const Effort *effort,
+                         double enough, Model *model, Descent *descent) {
     const int first = (int)fmin(ceil(bones * effort->surplus), model->capacity);
     const double from = call->from, all = call->to - call->from;
-    Descent descent;
     call_stage(call, OSSIFY_STAGE_START);
-    if (!cluster(call, problem, first, model)) {
-        return 0;
+    if (!start_bones(call, problem, start, first, model)) {
+        return ENDED;
     }
     call_stage(call, OSSIFY_STAGE_EXPLORE);
-    if (!descent_make(call, problem, model, &descent)) {
-        return 0;
+    if (!descent_make(call, problem, model, descent)) {
+        return ENDED;
     }
     const int planned = effort->warm + (model->bones - bones) * effort->between + effort->settle;
-    descent.search_first = 1;
-    descent_reach(&descent, FIRST_REACH, 1 + (int)(SHRINKING * planned));
-    descent_restart(&descent);
-    call->from = from + 0.1 * all;
-    call->to = from + 0.3 * all;
+    descent->search_first = 1;
+    descent_reach(descent, FIRST_REACH, 1 + (int)(SHRINKING * planned));
+    descent_restart(descent);
+    call->from = from + 0.2 * all;
+    call->to = from + 0.6 * all;
     const double stop = model->bones > bones ? 0 : enough;
-    const int warm = descent_run(&descent, effort->warm, effort->tolerance, stop);
+    const int warm = descent_run(descent, effort->warm, effort->tolerance, stop);
     if (warm < 0 || (warm == 2 && stop > 0)) {
-        return warm == 2;
+        return warm == 2 ? ENOUGH : ENDED;
     }
     call->from = call->to;
+    call->to = from + all;
+    if (!prune(descent, bones, effort->between) ||
+        explore_settle(descent, effort->settle, effort->tolerance, enough, effort) < 0) {
+        return ENDED;
+    }
+    return SETTLED;
+}
+
+/* Every start is searched from; the model with the lowest objective stays. */
+static Found search_from_all(Call *call, const Problem *problem, int bones, const Effort *effort,
+                             double enough, Model *model, Descent *descent) {
+    const double from = call->from, share = (call->to - call->from) / OSSIFY_START_TRIED;
+    double least = INFINITY;
+    Found found = SETTLED;
+    Model tried;
+    if (!model_make(call, problem, model->capacity, model->influences, &tried)) {
+        return ENDED;
+    }
+    for (int start = 0; start < OSSIFY_START_TRIED && found == SETTLED; start++) {
+        ArenaPiece *mark = arena_mark(&call->arena);
+        call->from = from + start * share;
+        call->to = call->from + share;
+        model_clear(problem, &tried);
+        found = search_from(call, problem, start, bones, effort, enough, &tried, descent);
+        if (found == ENOUGH || (found == SETTLED && descent->objective < least)) {
+            least = descent->objective;
+            model_copy(problem, &tried, model);
+        }
+        arena_return(&call->arena, mark);
+    }
+    if (found != SETTLED || !descent_make(call, problem, model, descent)) {
+        return found == ENOUGH ? ENOUGH : ENDED;
+    }
+    descent->objective = least;
+    return SETTLED;
+}
+
+int explore(Call *call, const Problem *problem, int bones, const Effort *effort, double enough,
+            Model *model) {
+    const int start = (int)call->settings->start;
+    const double from = call->from, all = call->to - call->from;
+    Descent descent;
     call->to = from + (effort->cycles > 0 ? 0.5 : 1.0) * all;
-    if (!prune(&descent, bones, effort->between) ||
-        explore_settle(&descent, effort->settle, effort->tolerance, enough, effort) < 0) {
-        return 0;
+    const Found found = start == OSSIFY_START_TRIED
+                            ? search_from_all(call, problem, bones, effort, enough, model, &descent)
+                            : search_from(call, problem, start, bones, effort, enough, model, &descent);
+    if (found != SETTLED) {
+        return found == ENOUGH;
     }
     call->from = call->to;
     call->to = from + all;

@@ -6,7 +6,6 @@
 int model_make(Call *call, const Problem *problem, int capacity, int influences, Model *model) {
     const size_t n = (size_t)problem->vertices, b = (size_t)capacity, k = (size_t)influences;
     Arena *arena = &call->arena;
-    model->bones = 0;
     model->capacity = capacity;
     model->influences = influences;
     model->transform = arena_take(arena, 3 * (size_t)problem->frames * b * 4, sizeof(double));
@@ -18,9 +17,19 @@ int model_make(Call *call, const Problem *problem, int capacity, int influences,
     if (arena->failed) {
         return 0;
     }
-    memset(model->bone, -1, n * k * sizeof(int));
-    memcpy(model->rest, problem->rest, 3 * n * sizeof(double));
+    model_clear(problem, model);
     return 1;
+}
+
+void model_clear(const Problem *problem, Model *model) {
+    const size_t n = (size_t)problem->vertices, b = (size_t)model->capacity, k = (size_t)model->influences;
+    model->bones = 0;
+    memset(model->transform, 0, 3 * (size_t)problem->frames * b * 4 * sizeof(double));
+    memset(model->bone, -1, n * k * sizeof(int));
+    memset(model->weight, 0, n * k * sizeof(double));
+    memcpy(model->rest, problem->rest, 3 * n * sizeof(double));
+    memset(model->error, 0, n * sizeof(double));
+    memset(model->held_bone, 0, b);
 }
 
 void model_copy_vertices(const Problem *problem, const Model *from, Model *to) {

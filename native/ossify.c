@@ -24,6 +24,7 @@ void ossify_default_settings(ossify_settings *settings) {
         .quality = OSSIFY_NORMAL,
         .rest_mode = OSSIFY_REST_KEPT,
         .locality = 1,
+        .start = OSSIFY_START_GROWN,
         .budget_kind = OSSIFY_BUDGET_NONE,
         .smoothness = 1,
     };

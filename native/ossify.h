@@ -59,6 +59,14 @@ enum {
     OSSIFY_REST_FREE = 2   /* corrected for the frames alone (SSDR) */
 };
 
+/* settings.start: how the first bones are found; docs/starts.md */
+enum {
+    OSSIFY_START_GROWN = 0,    /* bones added where the error is most */
+    OSSIFY_START_FACES = 1,    /* patches merged by Rigid Error Functions (Schaefer & Yuksel 2007) */
+    OSSIFY_START_SPECTRAL = 2, /* spectral clustering of rotations (Hasler et al. 2010) */
+    OSSIFY_START_TRIED = 3     /* all of them on a sample, and the best goes on */
+};
+
 /* settings.budget_kind */
 enum { OSSIFY_BUDGET_NONE = 0, OSSIFY_BUDGET_RMS = 1, OSSIFY_BUDGET_MAXIMUM = 2 };
 
@@ -108,6 +116,7 @@ typedef struct ossify_settings {
     int64_t quality;     /* OSSIFY_NORMAL */
     int64_t rest_mode;   /* OSSIFY_REST_KEPT */
     int64_t locality;    /* 1: each bone's influence is one connected region; 0: plain least squares */
+    int64_t start;       /* OSSIFY_START_GROWN */
     int64_t budget_kind; /* OSSIFY_BUDGET_NONE: `bones` is the count */
     double budget;       /* percent of the diagonal of the rest's bounding box */
     double smoothness;   /* 0..1000, 1: how strongly weights follow their neighbours' mean; needs locality */

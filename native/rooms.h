@@ -126,6 +126,8 @@ int cluster(Call *call, const Problem *problem, int bones, Model *model);
 
 /* model.c */
 int model_make(Call *call, const Problem *problem, int capacity, int influences, Model *model);
+/* As it was made: no bones, the rest as given. */
+void model_clear(const Problem *problem, Model *model);
 void model_copy(const Problem *problem, const Model *from, Model *to);
 void model_copy_vertices(const Problem *problem, const Model *from, Model *to);
 void model_remove_bone(const Problem *problem, Model *model, int gone);

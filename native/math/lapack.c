@@ -16,6 +16,10 @@ void BLAS(cblas_dgemm)(int order, int transpose_a, int transpose_b, int m, int n
 void BLAS(dpotrf_)(const char *uplo, const int *n, double *a, const int *lda, int *info);
 void BLAS(dpotrs_)(const char *uplo, const int *n, const int *nrhs, const double *a, const int *lda,
                    double *b, const int *ldb, int *info);
+void BLAS(dsyevr_)(const char *jobz, const char *range, const char *uplo, const int *n, double *a,
+                   const int *lda, const double *vl, const double *vu, const int *il, const int *iu,
+                   const double *abstol, int *m, double *w, double *z, const int *ldz, int *isuppz,
+                   double *work, const int *lwork, int *iwork, const int *liwork, int *info);
 
 void blas_use_one_thread(void) {
     BLAS(openblas_set_num_threads)(1);
@@ -39,4 +43,14 @@ int solve_positive(int n, double *a, int rows, double *b) {
     }
     BLAS(dpotrs_)("U", &n, &rows, a, &n, b, &n, &info);
     return info != 0;
+}
+
+int largest_eigenvectors(int n, double *a, int count, double *value, double *vector, double *room,
+                         int *places) {
+    const int first = n - count + 1, room_size = EIGEN_ROOM * n, places_size = (EIGEN_PLACES - 2) * n;
+    const double none = 0;
+    int found = 0, info = 0;
+    BLAS(dsyevr_)("V", "I", "U", &n, a, &n, &none, &none, &first, &n, &none, &found, value, vector, &n,
+                  places + places_size, room, &room_size, places, &places_size, &info);
+    return info != 0 || found != count;
 }

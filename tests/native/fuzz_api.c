@@ -180,6 +180,11 @@ static void read_settings(Reader *r, Case *c) {
     c->calls_left = below(r, 8) == 7 ? byte(r) : -1;
 }
 
+/* Read last, so that inputs kept from before there was a choice still mean the same. */
+static void read_start(Reader *r, Case *c) {
+    c->settings.start = below(r, 16) == 15 ? whole(r) : below(r, 4);
+}
+
 static void read_rig(Reader *r, Case *c) {
     ossify_rig *rig = &c->rig;
     int filled = below(r, 4) == 3;
@@ -288,6 +293,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     read_settings(&reader, c);
     read_rig(&reader, c);
     read_poses(&reader, c);
+    read_start(&reader, c);
     *before = *c;
     if (verb == 0) {
         run_evaluate(c);

@@ -132,6 +132,7 @@ TEST(settings_out_of_range_are_refused) {
     REFUSED("settings.quality is 3", in->settings.quality = 3);
     REFUSED("settings.rest_mode is -1", in->settings.rest_mode = -1);
     REFUSED("settings.locality is 2", in->settings.locality = 2);
+    REFUSED("settings.start is 4: it must be 0..3", in->settings.start = 4);
     REFUSED("settings.budget_kind is 9", in->settings.budget_kind = 9);
     REFUSED("settings.iterations is -1", in->settings.iterations = -1);
     REFUSED("settings.iterations is 1000001", in->settings.iterations = 1000001);
@@ -334,6 +335,7 @@ TEST(defaults_are_those_the_header_names) {
     CHECK_INT(settings.quality, OSSIFY_NORMAL);
     CHECK_INT(settings.rest_mode, OSSIFY_REST_KEPT);
     CHECK_INT(settings.locality, 1);
+    CHECK_INT(settings.start, OSSIFY_START_GROWN);
     CHECK_INT(settings.budget_kind, OSSIFY_BUDGET_NONE);
     CHECK_NEAR(settings.smoothness, 1, 0);
     CHECK(settings.until == 0 && settings.iterations == 0 && settings.threads == 0 && settings.seed == 0);

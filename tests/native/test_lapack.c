@@ -74,3 +74,42 @@ TEST(a_system_that_is_not_positive_is_refused) {
     CHECK_INT(solve_positive(2, a, 1, b), 1);
     CHECK(b[0] == 1 && b[1] == 1);
 }
+
+TEST(the_largest_eigenvectors_are_those_of_the_matrix) {
+    enum { SIZE = 20, COUNT = 6 };
+    double root[SIZE * SIZE], a[SIZE * SIZE], copy[SIZE * SIZE], value[SIZE], vector[COUNT * SIZE];
+    double room[EIGEN_ROOM * SIZE], trace = 0, sum = 0;
+    int places[EIGEN_PLACES * SIZE];
+    uint64_t random = 5;
+    fill(&random, root, SIZE * SIZE);
+    for (int i = 0; i < SIZE * SIZE; i++)
+        a[i] = root[i] + root[i % SIZE * SIZE + i / SIZE];
+    memcpy(copy, a, sizeof a);
+    CHECK_INT(largest_eigenvectors(SIZE, a, COUNT, value, vector, room, places), 0);
+    for (int e = 0; e < COUNT; e++) {
+        CHECK(e == 0 || value[e] >= value[e - 1]);
+        for (int i = 0; i < SIZE; i++) {
+            double row = 0;
+            for (int j = 0; j < SIZE; j++)
+                row += copy[SIZE * i + j] * vector[SIZE * e + j];
+            CHECK_NEAR(row, value[e] * vector[SIZE * e + i], 1e-12);
+        }
+        for (int g = 0; g <= e; g++) {
+            double dot = 0;
+            for (int i = 0; i < SIZE; i++)
+                dot += vector[SIZE * e + i] * vector[SIZE * g + i];
+            CHECK_NEAR(dot, e == g, 1e-12);
+        }
+    }
+    /* they are the largest: all of them, found one way, hold those found the other way on top */
+    memcpy(a, copy, sizeof a);
+    double all[SIZE], vectors[SIZE * SIZE];
+    CHECK_INT(largest_eigenvectors(SIZE, a, SIZE, all, vectors, room, places), 0);
+    for (int e = 0; e < COUNT; e++)
+        CHECK_NEAR(value[e], all[SIZE - COUNT + e], 1e-12);
+    for (int i = 0; i < SIZE; i++) {
+        trace += copy[(SIZE + 1) * i];
+        sum += all[i];
+    }
+    CHECK_NEAR(sum, trace, 1e-11);
+}

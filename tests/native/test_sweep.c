@@ -16,6 +16,9 @@ typedef enum Way {
     NO_REST,
     FACELESS,
     THINNED,
+    FACES,
+    SPECTRAL,
+    TRIED,
     BEST,
     UNTIL,
     BUDGET,
@@ -27,8 +30,9 @@ typedef enum Way {
 } Way;
 
 static const char *const NAMES[WAYS] = {
-    "plain", "locality off", "flexible", "free rest", "no rest",       "faceless",         "thinned",
-    "best",  "until",        "budget",   "given all", "given weights", "given transforms", "two threads"};
+    "plain",         "locality off",     "flexible",   "free rest", "no rest", "faceless", "thinned",
+    "faces",         "spectral",         "tried",      "best",      "until",   "budget",   "given all",
+    "given weights", "given transforms", "two threads"};
 
 typedef struct Trial {
     Synthetic made;
@@ -52,6 +56,10 @@ static Trial trial_of(Way way) {
     t.settings.locality = way != LOCALITY_OFF;
     t.settings.bone_kind = way == FLEXIBLE;
     t.settings.rest_mode = way == FREE_REST ? OSSIFY_REST_FREE : OSSIFY_REST_KEPT;
+    t.settings.start = way == FACES      ? OSSIFY_START_FACES
+                       : way == SPECTRAL ? OSSIFY_START_SPECTRAL
+                       : way == TRIED    ? OSSIFY_START_TRIED
+                                         : OSSIFY_START_GROWN;
     t.settings.until = way == UNTIL ? 1e-9 : 0;
     t.settings.threads = way == TWO_THREADS ? 2 : 1;
     if (way == BUDGET) {

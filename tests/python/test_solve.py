@@ -80,6 +80,13 @@ def test_options_reach_the_solver(sequence, tmp_path):
         assert rig["influence_bones"].shape[1] == 2
 
 
+@pytest.mark.parametrize("start", native.STARTS)
+def test_every_start_is_solved(sequence, start):
+    said = answer(sequence, "--bones", 3, "--start", start)
+    assert said["bones"] == 3
+    assert said["rms_percent"] < 1
+
+
 def test_until_stops_at_the_error(sequence):
     said = answer(sequence, "--bones", 3, "--until", 50)
     assert said["status"] == native.Status.REACHED

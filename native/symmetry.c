@@ -11,10 +11,10 @@
 #include "math/symmetric3.h"
 #include "skeleton.h"
 
-enum { SAMPLES = 1000, POLL_EVERY = 1024 };
+enum { SAMPLES = 1000, POLL_EVERY = 1024, CENTRING = 4 };
 
+static const double SPACINGS = 2;  /* between vertices: how far off a mirrored vertex may land */
 static const double SLACK = 0.005; /* diagonals: how lopsided a body may be, beside its vertices' spacing */
-static const double THICK = 0.03;  /* diagonals: a sheet is no mirror image of itself in its own plane */
 static const double CLEARLY = 0.8; /* a later candidate must miss by so much less to be taken */
 static const double ALIKE = 0.4;   /* of the larger bone's surface: what mirror images must share */
 
@@ -42,9 +42,9 @@ static double spacing(const Body *body, const Tree *tree) {
     return sqrt(sum / count);
 }
 
-/* Root mean square distance from a mirrored vertex to the nearest vertex; INFINITY for a sheet's own plane. */
+/* Root mean square distance from a mirrored vertex to the nearest vertex. */
 static double miss(const Body *body, const Tree *tree, const double plane[4]) {
-    double sum = 0, away = 0;
+    double sum = 0;
     int count = 0;
     for (int v = 0; v < body->vertices; v += stride_of(body), count++) {
         const double *p = body->rest + 3 * (size_t)v;
@@ -52,9 +52,8 @@ static double miss(const Body *body, const Tree *tree, const double plane[4]) {
         symmetry_reflect(plane, p, mirrored);
         tree_nearest_to(tree, mirrored, &square);
         sum += square;
-        away += fabs(plane[0] * p[0] + plane[1] * p[1] + plane[2] * p[2] - plane[3]);
     }
-    return away < THICK * count ? INFINITY : sqrt(sum / count);
+    return sqrt(sum / count);
 }
 
 /* Centre and principal axes of the surface. */
@@ -79,6 +78,26 @@ static void principal_axes(const Body *body, double centre[3], double axes[9]) {
     symmetric3_eigen(spread, value, axes);
 }
 
+/* Moves the plane to the middle between vertices and what their mirror images land on: exact when the mesh is
+ * symmetric vertex by vertex. */
+static void centre_plane(const Body *body, const Tree *tree, double near, double plane[4]) {
+    for (int round = 0; round < CENTRING; round++) {
+        double sum = 0;
+        int count = 0;
+        for (int v = 0; v < body->vertices; v += stride_of(body)) {
+            const double *p = body->rest + 3 * (size_t)v;
+            double mirrored[3], square = 0;
+            symmetry_reflect(plane, p, mirrored);
+            const double *q = body->rest + 3 * (size_t)tree_nearest_to(tree, mirrored, &square);
+            if (square < near * near) {
+                sum += 0.5 * (plane[0] * (p[0] + q[0]) + plane[1] * (p[1] + q[1]) + plane[2] * (p[2] + q[2]));
+                count++;
+            }
+        }
+        plane[3] = count > 0 ? sum / count : plane[3];
+    }
+}
+
 static int find_plane(const Body *body, const Tree *tree, double found[4]) {
     double normal[18] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, centre[3], least = INFINITY;
     principal_axes(body, centre, normal + 9);
@@ -94,7 +113,9 @@ static int find_plane(const Body *body, const Tree *tree, double found[4]) {
             memcpy(found, plane, sizeof plane);
         }
     }
-    return least < SLACK + spacing(body, tree);
+    const double apart = SLACK + SPACINGS * spacing(body, tree);
+    centre_plane(body, tree, apart, found);
+    return least < apart;
 }
 
 /* shared [bones][bones]: area that bone b moves and bone c moves mirrored. */

@@ -4,6 +4,7 @@
  *     start      every vertex on one bone                                start.c
  *     explore    more bones, fewer, better ones, on a sample             explore.c, levels.c
  *     refine     Algorithm 1 on all vertices and frames                  descent.c
+ *                and a patch for bones that found no place            claim.c
  *     finish     last weights; with locality, nothing outside its region locality.c
  *
  * A rig that already holds bones or weights starts at `refine`. With a budget instead of a count,
@@ -12,6 +13,7 @@
 
 #include <math.h>
 
+#include "claim.h"
 #include "explore.h"
 
 /* vertices frames surplus warm between settle cycles after tolerance refine tolerance */
@@ -39,8 +41,9 @@ static void set_share(Call *call, double from, double to) {
     call->to = to;
 }
 
-/* All vertices, all frames, `expected` being the squared error to hope for or 0; returns a status. */
-static int64_t refine(Task *task, const Effort *effort, double expected, Model *model) {
+/* All vertices, all frames; `bones`: how many there shall be, 0: as given; `expected`: the squared error
+ * to hope for, or 0. Returns a status. */
+static int64_t refine(Task *task, const Effort *effort, int bones, double expected, Model *model) {
     Call *call = task->call;
     const ossify_settings *settings = call->settings;
     const int most = settings->iterations > 0 ? (int)settings->iterations : effort->refine;
@@ -50,6 +53,7 @@ static int64_t refine(Task *task, const Effort *effort, double expected, Model *
     if (!descent_make(call, &task->whole, model, &descent)) {
         return call_ended(call);
     }
+    descent.wanted = bones;
     descent.expected = expected;
     descent.smoothness = settings->smoothness;
     descent.steep_most = settings->iterations > 0 ? 0 : STEEP_ITERATIONS;
@@ -57,7 +61,7 @@ static int64_t refine(Task *task, const Effort *effort, double expected, Model *
     /* repairs would take more iterations than were asked for */
     const Effort *repairs = settings->iterations > 0 ? NULL : effort;
     const int how = explore_settle(&descent, most, effort->refine_tolerance, enough, repairs);
-    if (how < 0) {
+    if (how < 0 || (bones > 0 && !claim_places(&descent, bones))) {
         return call_ended(call);
     }
     call->info->iterations = descent.iterations;
@@ -88,7 +92,7 @@ static int64_t solve_count(Task *task, int bones, const Effort *effort, Model *m
         found ? model_squared_error(&levels.few, &few) * task->whole.frames / levels.few.frames : 0;
     arena_return(&call->arena, mark);
     set_share(call, from + 0.5 * all, from + all);
-    return found ? refine(task, effort, expected, model) : call_ended(call);
+    return found ? refine(task, effort, bones, expected, model) : call_ended(call);
 }
 
 /* `until` asks for speed: a draft first, the whole effort only if that was not enough. */
@@ -232,7 +236,7 @@ static int64_t solve_given(Task *task, Model *model) {
     const double error = complete ? measure_now(task, model) : INFINITY;
     model_copy(&task->whole, model, &before);
     set_share(call, 0.05, 0.98);
-    const int64_t status = refine(task, effort, 0, model);
+    const int64_t status = refine(task, effort, 0, 0, model);
     if (status >= 0 && model_squared_error(&task->whole, model) > error) {
         model_copy(&task->whole, &before, model);
         return OSSIFY_CONVERGED;

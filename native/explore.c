@@ -92,38 +92,39 @@ static int repair_cuts(Descent *descent, const Effort *effort, Model *best) {
 }
 
 /* Bones that no vertex follows. */
-static int remove_idle(const Problem *problem, Model *model) {
-    const int before = model->bones;
+static void remove_idle(const Problem *problem, Model *model) {
     for (int b = model->bones - 1; b >= 0; b--) {
         if (model_bone_is_idle(problem, model, b)) {
             model_remove_bone(problem, model, b);
         }
     }
-    return before - model->bones;
 }
 
 /* A bone that lost its last vertex is worth more where the error is most. */
 static int replace_idle(Descent *descent, int most, double tolerance, double enough) {
     for (int round = 0; round < REPAIRS; round++) {
-        const int idle = remove_idle(descent->problem, descent->model);
-        if (idle == 0) {
-            break;
+        remove_idle(descent->problem, descent->model);
+        const int missing = descent->wanted - descent->model->bones;
+        if (missing <= 0) {
+            return 1;
         }
-        if (reseed_insert(descent->call, descent->problem, descent->model, idle, NULL) < 0) {
-            return 0;
+        const int inserted = reseed_insert(descent->call, descent->problem, descent->model, missing, NULL);
+        if (inserted <= 0) {
+            return inserted == 0;
         }
         descent_restart(descent);
         if (descent_settle(descent, most, tolerance, enough) < 0) {
             return 0;
         }
     }
+    remove_idle(descent->problem, descent->model);
     return 1;
 }
 
 int explore_settle(Descent *descent, int most, double tolerance, double enough, const Effort *effort) {
     Call *call = descent->call;
     int how = descent_settle(descent, most, tolerance, enough);
-    if (how < 0 || descent->model->capacity == descent->model->bones) {
+    if (how < 0 || descent->wanted == 0) {
         return how;
     }
     if (effort && is_cut(descent)) {
@@ -186,6 +187,7 @@ static Found search_from(Call *call, const Problem *problem, int start, int bone
     }
     const int planned = effort->warm + (model->bones - bones) * effort->between + effort->settle;
     descent->search_first = 1;
+    descent->wanted = bones;
     descent_reach(descent, FIRST_REACH, 1 + (int)(SHRINKING * planned));
     descent_restart(descent);
     call->from = from + 0.2 * all;
@@ -230,6 +232,7 @@ static Found search_from_all(Call *call, const Problem *problem, int bones, cons
         return found == ENOUGH ? ENOUGH : ENDED;
     }
     descent->objective = least;
+    descent->wanted = bones;
     return SETTLED;
 }
 

@@ -19,8 +19,8 @@ typedef struct Effort {
  * Returns 0 when the call must end. */
 int explore(Call *call, const Problem *problem, int bones, const Effort *effort, double enough, Model *model);
 
-/* descent_settle; then, where there is room for it, a new place for bones that no vertex follows any more and,
- * with `effort`, repairs when the cut to connected regions cost much. */
+/* descent_settle; then, unless the number of bones is given (descent->wanted is 0), a new place for bones that
+ * no vertex follows any more and, with `effort`, repairs when the cut to connected regions cost much. */
 int explore_settle(Descent *descent, int most, double tolerance, double enough, const Effort *effort);
 
 /* Room that a model needs while it is explored. */

@@ -205,7 +205,7 @@ static void fill_gaps(const Growth *growth) {
             allow(growth, queue[i], b);
         }
     }
-    for (int wave = 0; count > 0 && wave < problem->vertices; wave++) {
+    for (int wave = 0; count > 0 && wave < problem->vertices && !call_poll(growth->call, -1); wave++) {
         int left = 0;
         for (int i = 0; i < count; i++) {
             const int v = queue[i];

@@ -23,8 +23,8 @@ static const double NOISE = 1e-13; /* squared error a frame that no bone can exp
 typedef struct Ball {
     int count;
     const int *vertex;
-    double *x, *y; /* [count][3F] observed, and as the model has it */
-    double *share; /* [count] */
+    double *x, *y; /* [count][3F] observed, and as the model has it; y NULL: as observed */
+    double *share; /* [count]; NULL: 1 */
 } Ball;
 
 /* y = sum_k w M p~ in every frame */
@@ -45,9 +45,10 @@ static void fit_frame(const Problem *problem, Model *model, const Ball *ball, in
     const size_t rows = 3 * (size_t)problem->frames, row = 4 * (size_t)model->capacity;
     double c[3][4] = {{0}}, s[3] = {0}, mass = 0;
     for (int i = 0; i < ball->count; i++) {
-        const double a = ball->share[i], *p = model->rest + 3 * (size_t)ball->vertex[i];
+        const double a = ball->share ? ball->share[i] : 1, *p = model->rest + 3 * (size_t)ball->vertex[i];
         const double w = problem->mass[ball->vertex[i]];
-        const double *x = ball->x + (size_t)i * rows + 3 * frame, *y = ball->y + (size_t)i * rows + 3 * frame;
+        const double *x = ball->x + (size_t)i * rows + 3 * frame;
+        const double *y = ball->y ? ball->y + (size_t)i * rows + 3 * frame : x;
         mass += w * a * a;
         for (int j = 0; j < 3; j++) {
             const double target = w * a * (x[j] - (1 - a) * y[j]);
@@ -143,6 +144,21 @@ static void seed_bone(Call *call, const Problem *problem, Model *model, Ball *ba
     }
 }
 
+void reseed_fit(const Problem *problem, Model *model, const int *vertex, int count, double *x, int b) {
+    const Ball ball = {.count = count, .vertex = vertex, .x = x};
+    copy_strongest(problem, model, vertex[0], b);
+    for (int i = 0; i < count; i++) {
+        problem_read(problem, vertex[i], x + 3 * (size_t)i * (size_t)problem->frames);
+    }
+    for (int f = 0; f < problem->frames; f++) {
+        fit_frame(problem, model, &ball, b, (size_t)f);
+    }
+}
+
+int reseed_is_explained(const Problem *problem, double squared) {
+    return squared <= NOISE * problem->frames;
+}
+
 /* A vertex's error and its neighbours', so that one bad vertex is no place for a bone. */
 static double local_error(const Problem *problem, const Model *model, int v) {
     const Graph *graph = &problem->graph;
@@ -187,7 +203,7 @@ int reseed_insert(Call *call, const Problem *problem, Model *model, int count, u
         }
         for (inserted = 0; inserted < count && !call->cancelled; inserted++) {
             const int seed = worst_open(score, closed, n);
-            if (seed < 0 || local_error(problem, model, seed) <= NOISE * problem->frames) {
+            if (seed < 0 || reseed_is_explained(problem, local_error(problem, model, seed))) {
                 break;
             }
             const int reach = n / (2 * bones) > most ? n / (2 * bones) : most;

@@ -8,6 +8,10 @@
  * is rounding. With `random`, places are drawn: worse ones are likelier. Returns how many, or -1 when
  * memory is out. */
 int reseed_insert(Call *call, const Problem *problem, Model *model, int count, uint64_t *random);
+/* Bone b becomes the rigid motion that takes vertex[0..count) to their positions, read into x [count][3F]. */
+void reseed_fit(const Problem *problem, Model *model, const int *vertex, int count, double *x, int b);
+/* 1 when a vertex's squared error is rounding that no bone can lower. */
+int reseed_is_explained(const Problem *problem, double squared);
 /* The bone that is not held and costs least to lose, or -1. */
 int reseed_cheapest(const Model *model, const double *cost);
 

@@ -171,6 +171,7 @@ typedef struct Descent {
     double momentum, objective;
     double reach, shrink; /* how far from its region a bone may be used, and by how much less each time */
     int flexible, local, fresh, iterations;
+    int wanted;        /* bones that there shall be; 0: those there are, used or not */
     int search_first;  /* the first pass looks for every vertex's bones from nothing */
     int keep;          /* iterations for which the candidates stay */
     int frozen;        /* they stay for good */

@@ -435,6 +435,36 @@ TEST(never_fewer_bones_than_asked_for) {
         }
 }
 
+/* Few vertices a bone, one influence: there is hardly a place for every bone, and each must have one. */
+TEST(no_bone_is_without_vertices_on_a_small_mesh) {
+    for (int seed = 1; seed <= 8; seed++) {
+        SyntheticOptions options = {.shape = (Shape)(seed % 3),
+                                    .vertices = 60,
+                                    .frames = 12,
+                                    .bones = 6,
+                                    .noise = 0.05,
+                                    .faceless = seed % 2,
+                                    .seed = (uint64_t)seed};
+        Synthetic s = synthetic_make(options);
+        ossify_settings settings = plain_settings(s.poses.vertex_count / 4);
+        Answer answer;
+        int used[OSSIFY_MAX_BONES] = {0};
+        settings.quality = OSSIFY_DRAFT;
+        settings.influences = 1 + seed % 3;
+        answer = solve(&s.poses, settings);
+        test_case("seed %d", seed);
+        CHECK_INT(answer.rig.bones, settings.bones);
+        for (int64_t i = 0; i < s.poses.vertex_count * answer.rig.influences; i++)
+            if (answer.rig.influence_weights[i] > 0)
+                used[answer.rig.influence_bones[i]]++;
+        for (int b = 0; b < (int)settings.bones; b++)
+            CHECK(used[b] > 0);
+        judge_locality(&s.poses, &answer.rig);
+        answer_free(&answer);
+        synthetic_free(&s);
+    }
+}
+
 TEST(loose_vertices_are_solved_with_the_rest) {
     SyntheticOptions options = {.vertices = 150, .frames = 10, .bones = 3, .influences = 1, .seed = 3};
     Synthetic s = synthetic_make(options);

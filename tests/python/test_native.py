@@ -463,3 +463,52 @@ def test_two_jobs_run_at_the_same_time(eel):
     jobs = [native.Job.start(eel.rest, eel.frames, eel.triangles, few(seed=1)) for _ in range(2)]
     first, second = (job.finish()[0] for job in jobs)
     np.testing.assert_array_equal(first.transforms, second.transforms)
+
+
+# ---- memory
+
+
+class Account:
+    """An allocator that counts what is taken at once."""
+
+    def __init__(self, settings):
+        libc = ctypes.CDLL(None)
+        libc.malloc.restype, libc.malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
+        libc.free.restype, libc.free.argtypes = None, [ctypes.c_void_p]
+        self.pieces, self.now, self.peak = {}, 0, 0
+
+        def allocate(_user, size):
+            piece = libc.malloc(size)
+            self.pieces[piece] = size
+            self.now += size
+            self.peak = max(self.peak, self.now)
+            return piece
+
+        def release(_user, piece):
+            self.now -= self.pieces.pop(piece)
+            libc.free(piece)
+
+        take = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64)
+        give = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+        self.functions = take(allocate), give(release)  # must outlive the call
+        settings.allocate, settings.release = (ctypes.cast(f, ctypes.c_void_p) for f in self.functions)
+
+
+def peak_memory(vertices, faces):
+    moving = made_up.eel(vertices, frames=20, bones=6, noise=0.002)
+    call = native._Call(
+        moving.rest, moving.frames, moving.triangles if faces else None, few(bones=8, iterations=1)
+    )
+    call.make_room(None)
+    account = Account(call.settings)
+    assert native.library().ossify_decompose(*call.refs()) >= 0
+    assert account.now == 0
+    return account.peak, len(moving.rest)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the C library has no common name there")
+@pytest.mark.parametrize("faces", [True, False])
+def test_memory_grows_with_the_vertices_as_the_header_says(faces):
+    (small, few_vertices), (large, many_vertices) = peak_memory(20000, faces), peak_memory(40000, faces)
+    a_vertex = 2 * 20 * 12 + 440 + 40 * 4 + 40 * 1 + 8 / 4
+    assert large - small <= a_vertex * (many_vertices - few_vertices)

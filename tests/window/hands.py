@@ -18,6 +18,7 @@ import numpy as np
 DRAWN = 0.3  # seconds until what was done is on the screen, in software
 SHORT = 0.05
 BAR = (71, 114, 179)  # a progress bar in Blender's own theme
+CHECKBOX = 20  # pixels; a ticked one has the same colour
 
 
 def play(script, ended, limit):
@@ -99,7 +100,8 @@ class Screen:
         pixels = np.frombuffer(made.stdout, np.uint8).reshape(window.height, window.width, 3)[::-1]
         part = pixels[sidebar.y : sidebar.y + sidebar.height, sidebar.x : sidebar.x + sidebar.width]
         blue = np.abs(part.astype(int) - BAR).max(axis=2) < 12
-        return int(blue.sum(axis=1).max())
+        longest = int(blue.sum(axis=1).max())
+        return longest if longest > CHECKBOX else 0
 
     def button(self, call):
         """Goes down the sidebar with the mouse to the button of an operator; returns where it is, or None.

@@ -64,6 +64,7 @@ class Screen:
     def __init__(self, folder):
         self.folder = Path(folder)
         self.taken = 0
+        self.pressed = 0.0  # when a key was pressed last
 
     @property
     def window(self):
@@ -131,6 +132,7 @@ class Screen:
         """A key or a mouse button, at a place; else in the middle of the viewport."""
         x, y = at or self.middle()
         yield from self.move(x, y)
+        self.pressed = time.monotonic()
         for value in ("PRESS", "RELEASE"):
             self.window.event_simulate(type=kind, value=value, x=x, y=y, **held)
         yield SHORT

@@ -217,8 +217,9 @@ extensions: ## build/dist: the zips for every platform
 demo: lib ## decompose a made-up moving mesh and print a table
 	@$(venv_python) bench/demo.py
 
-test: test-c ## all tests
+test: test-c ## all tests: in C, in Python, and of the extension in the oldest and the newest bpy package
 	@$(MAKE) --no-print-directory test-python
+	@if $(venv_python) tools/blenders.py any; then $(MAKE) --no-print-directory test-addon; fi
 
 # OpenBLAS is not built with the thread sanitizer, so what it does inside cannot be judged.
 test_environment.tsan := TSAN_OPTIONS=suppressions=tests/native/tsan.supp:halt_on_error=1

@@ -26,7 +26,7 @@ from .rigid import nearest_rotation
 _ROUND = 1e-6  # singular values nearer than this, relative to the largest, are equal
 _ROUND_SHARE = 0.2  # of the tolerance, that taking them for equal may cost
 _RIGID = 1e-5  # scales nearer to 1 than this, in all frames, are 1
-_ROOT_SHARE = 0.25  # of the tolerance, for bones that others follow
+_ROOT_SHARE = 0.5  # of the tolerance, for bones that others follow
 
 
 @dataclasses.dataclass
@@ -126,14 +126,12 @@ def singular(matrices: np.ndarray, near: float = _ROUND) -> tuple[np.ndarray, np
     swaps = _axis_swaps()
     before = np.tile(np.eye(3), (matrices.shape[1], 1, 1))
     for f in range(len(matrices)):
-        near = np.einsum("bji,bjk,qik->bq", v[f], before, swaps).argmax(axis=1)
-        swap = swaps[near]
+        swap = swaps[np.einsum("bji,bjk,qik->bq", v[f], before, swaps).argmax(axis=1)]
         u[f], v[f] = u[f] @ swap, v[f] @ swap
         s[f] = np.einsum("bji,bj,bji->bi", swap, s[f], swap)
         # where scales are equal their axes are free
-        close = (
-            np.abs(s[f][:, :, None] - s[f][:, None, :]) <= _ROUND * np.abs(s[f]).max(axis=1)[:, None, None]
-        )
+        apart = np.abs(s[f][:, :, None] - s[f][:, None, :])
+        close = apart <= near * np.abs(s[f]).max(axis=1)[:, None, None]
         turn = nearest_rotation(np.where(close, v[f].swapaxes(-1, -2) @ before, 0.0))
         u[f], v[f] = u[f] @ turn, v[f] @ turn
         before = v[f]

@@ -133,7 +133,8 @@ def test_another_file_is_opened_while_it_runs(source, tmp_path):
 def test_a_session_ends_cancels_and_speaks(source):
     running = session.start(steps_of(source))
     while not running.advance(0.001):
-        assert "%" in running.words()
+        assert "%" in running.progress()
+        assert running.fit().startswith("Error") == (running.step.error is not None)
     assert running.result.armature.name == "Sheet Rig"
     session.end()
     running = session.start(steps_of(chain.build.hide(source, bpy.context.view_layer, False) or source))

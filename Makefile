@@ -214,8 +214,8 @@ extensions: ## build/dist: the zips for every platform
 	@$(foreach name,$(platforms),$(call make_wheel,$(name)) &&) true
 	@$(venv_python) tools/extension.py $(platforms)
 
-demo: lib ## decompose a made-up moving mesh and print a table
-	@$(venv_python) bench/demo.py
+demo: extension ## build/demo: moving meshes, the rigs made of them, and a picture of both; prints a table
+	@$(venv_python) demo/run.py
 
 test: test-c ## all tests
 	@$(MAKE) --no-print-directory test-python

@@ -37,6 +37,7 @@ class Chain:
     parents: np.ndarray  # [b] -1: none
     boxes: np.ndarray  # [b][8][3] around what the bone and its children move
     transforms: np.ndarray  # [f][b][4][4] rest to frame
+    rigid: bool = False  # no bone scales, whatever the rounding of Blender's rest matrices looks like
 
 
 @dataclasses.dataclass
@@ -178,11 +179,15 @@ class _Channels:
         return _Channels(*(None if values is None else values[:, bones] for values in parts))
 
 
-def _channels(local: np.ndarray, near: float) -> _Channels:
+def _is_rigid(linear: np.ndarray) -> bool:
+    gram = linear.swapaxes(-1, -2) @ linear
+    return np.abs(gram - np.eye(3)).max() <= 2 * _RIGID and (np.linalg.det(linear) > 0).all()
+
+
+def _channels(local: np.ndarray, rigid: bool, near: float) -> _Channels:
     """local [f][b][4][4]"""
     linear, location = local[..., :3, :3], local[..., :3, 3]
-    gram = linear.swapaxes(-1, -2) @ linear
-    if np.abs(gram - np.eye(3)).max() <= 2 * _RIGID and (np.linalg.det(linear) > 0).all():
+    if rigid or _is_rigid(linear):
         return _Channels(location, continuous(quaternions(nearest_rotation(linear))))
     u, s, vt = singular(linear, near)
     return _Channels(location, continuous(quaternions(u)), s, continuous(quaternions(vt)))
@@ -250,7 +255,7 @@ def tracks(chain: Chain, times: np.ndarray, tolerance: float | None) -> list[Tra
         above = np.broadcast_to(np.eye(4), (frames, len(members), 4, 4)) if level == 0 else poses[:, parents]
         base = above @ base  # the bone's pose while its own channels are at rest
         target = chain.transforms[:, members] @ chain.rest[members]
-        channels = _channels(np.linalg.inv(base) @ target, near)
+        channels = _channels(np.linalg.inv(base) @ target, chain.rigid, near)
 
         def movement(some, matrices, base=base, members=members):
             moved = base[:, some] @ matrices @ inverse[members[some]] - chain.transforms[:, members[some]]

@@ -206,17 +206,20 @@ def _neighbours(keyed: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.nd
     return before, after, (times[:, None] - times[before]) / np.where(gap > 0, gap, 1)
 
 
-def _split_at_worst(keyed: np.ndarray, error: np.ndarray, tolerance: float) -> bool:
-    """Adds to one bone's keyed [f] the worst frame of every span that is worse than the tolerance."""
-    starts = np.flatnonzero(keyed)
-    error = np.where(keyed, 0.0, error)  # a key is as good as it can be
-    worst = np.maximum.reduceat(error, starts)
-    added = False
-    for start, end, value in zip(starts, [*starts[1:], len(keyed)], worst, strict=True):
-        if value > tolerance:
-            keyed[start + int(np.argmax(error[start:end]))] = True
-            added = True
-    return added
+def _split_at_worst(keyed: np.ndarray, error: np.ndarray, tolerance: float) -> np.ndarray:
+    """Keys the worst frame of every span that is worse than the tolerance; [b] where that was so.
+
+    keyed, error [f][b]. The first frame of each bone is keyed, so that no span is of two bones.
+    """
+    starts = keyed.T.ravel()
+    error = np.where(starts, 0.0, error.T.ravel())  # a key is as good as it can be
+    span = np.cumsum(starts) - 1
+    worst = np.maximum.reduceat(error, np.flatnonzero(starts))
+    found = np.flatnonzero((error > tolerance) & (error == worst[span]))
+    found = found[np.unique(span[found], return_index=True)[1]]
+    bones, rows = np.divmod(found, len(keyed))
+    keyed[rows, bones] = True
+    return np.unique(bones)
 
 
 def _reduced(channels: _Channels, measure, times: np.ndarray, tolerance: float) -> np.ndarray:
@@ -226,9 +229,10 @@ def _reduced(channels: _Channels, measure, times: np.ndarray, tolerance: float) 
     keyed[0] = True
     open_bones = np.arange(bones)
     while len(open_bones):
-        now = channels.of(open_bones).between(*_neighbours(keyed[:, open_bones], times))
-        error = measure(open_bones, now.matrices())
-        split = [_split_at_worst(keyed[:, b], error[:, i], tolerance) for i, b in enumerate(open_bones)]
+        now = keyed[:, open_bones]
+        between = channels.of(open_bones).between(*_neighbours(now, times))
+        split = _split_at_worst(now, measure(open_bones, between.matrices()), tolerance)
+        keyed[:, open_bones] = now
         open_bones = open_bones[split]
     return keyed
 

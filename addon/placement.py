@@ -14,7 +14,7 @@ import numpy as np
 
 _PATCH = 0.75  # length of the summed normals over the sum of their lengths
 _REACH = 0.04  # share of a part's weight that lies beyond either end of its bone
-_PIN = 1.0  # length, in standard deviations of a patch
+_PIN = 1.6  # length, in standard deviations of a patch
 _SHORTEST, _LONGEST = 0.01, 0.5  # of the size
 
 
@@ -125,6 +125,7 @@ def place(rest, dense, triangles, world=None, parents=None, joints=None) -> Bone
     world = np.eye(3) if world is None else world
     points, dense = rest.astype(np.float64), dense.astype(np.float64)
     size, normals = diagonal(rest), vertex_normals(rest, triangles)
+    areas = np.linalg.norm(normals, axis=1)
     goals = toward_core(points, dense)
     bones = Bones(*(np.zeros((dense.shape[1], *shape)) for shape in ((3,), (3,), (3,), (8, 3))))
     for b, column in enumerate(dense.T):
@@ -139,8 +140,7 @@ def place(rest, dense, triangles, world=None, parents=None, joints=None) -> Bone
         variance, axes = np.linalg.eigh((spread * weight[:, None]).T @ spread / weight.sum())  # rising
         bones.boxes[b] = box(region, axes)
         outward = weight @ normals[rows]
-        total = weight @ np.linalg.norm(normals[rows], axis=1)
-        if np.linalg.norm(outward) > _PATCH * total:
+        if np.linalg.norm(outward) > _PATCH * (weight @ areas[rows]):
             head = middle
             tail = middle + _unit(outward, world[2]) * _PIN * np.sqrt(max(variance[2], 0.0))
         else:

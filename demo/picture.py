@@ -11,7 +11,7 @@ import bpy
 import numpy as np
 from mathutils import Matrix, Vector
 
-WIDTH, HEIGHT = 1680, 1050
+WIDTH = 1600
 _CELL = (4.0, 3.35)  # of the stage, in its units
 _FIT = 3.3  # widest extent of a mesh
 _BACKGROUND = (0.012, 0.015, 0.021)
@@ -161,7 +161,7 @@ def _add_row(scene, row, height):
     view = Matrix.Scale(scale, 4) @ Matrix.Translation(-Vector((low + high) / 2)) @ row.turn.to_4x4()
     stained = _material("Stained", attribute="Stage")
     rig, error = row.rig, row.rig.copy()
-    _dye(rig, 0.35 + 0.65 * (row.weights @ linear(row.colours)), stained)
+    _dye(rig, 0.12 + 0.88 * (row.weights @ linear(row.colours)), stained)
     _dye(error, row.error_colours, stained)
     for column, mesh in enumerate((row.source, rig, error)):
         place = Matrix.Translation(((column - 1) * _CELL[0], 0, height)) @ view
@@ -224,13 +224,13 @@ def _set_render(scene, path, samples):
     render = scene.render
     render.engine, render.filepath = "CYCLES", str(path)
     render.image_settings.file_format, render.image_settings.color_mode = "PNG", "RGB"
-    render.image_settings.compression = 100
+    render.image_settings.compression, render.dither_intensity = 100, 0
     scene.cycles.samples, scene.cycles.use_denoising = samples, True
-    scene.cycles.max_bounces, scene.cycles.use_adaptive_sampling = 3, True
+    scene.cycles.max_bounces, scene.cycles.use_adaptive_sampling = 2, True
     scene.view_settings.view_transform = "Standard"
 
 
-def render(ossify, rows, path, samples=20):
+def render(ossify, rows, path, samples=16):
     """Writes the picture."""
     scene = bpy.data.scenes.new("Picture")
     _set_light(scene)

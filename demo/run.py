@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -19,7 +20,24 @@ from extension import zip_path
 from platforms import this_platform
 
 FOLDER = ROOT / "build" / "demo"
+SAID = "demo: "  # starts the lines of demo/inside.py that are for people
 LIMIT = 900  # seconds; two minutes are usual
+
+
+def show(command, environment, log):
+    """Runs it; what it says to people is printed, the rest of Blender's words are kept. The exit code."""
+    with subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
+        clock = threading.Timer(LIMIT, process.kill)
+        clock.start()
+        for line in process.stdout:
+            if line.startswith(SAID):
+                print(line.removeprefix(SAID), end="", flush=True)
+            else:
+                log.write(line)
+        clock.cancel()
+    return process.returncode
 
 
 def main():
@@ -27,17 +45,13 @@ def main():
     if not zip_file.is_file():
         stop(f"{zip_file.relative_to(ROOT)} is not there; make extension makes it.")
     command = blenders.script(ROOT / "demo" / "inside.py", zip_file, FOLDER)
-    with tempfile.TemporaryDirectory(prefix="ossify-") as resources:
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    path = FOLDER / "log.txt"
+    with tempfile.TemporaryDirectory(prefix="ossify-") as resources, open(path, "w") as log:
         environment = os.environ | {"BLENDER_USER_RESOURCES": resources, "PYTHONDONTWRITEBYTECODE": "1"}
-        log = FOLDER / "log.txt"
-        FOLDER.mkdir(parents=True, exist_ok=True)
-        try:
-            with open(log, "w") as noise:
-                done = subprocess.run(command, env=environment, stderr=noise, timeout=LIMIT)
-        except subprocess.TimeoutExpired:
-            stop(f"the demo did not end within {LIMIT} s; {log.relative_to(ROOT)} may say why.")
-    if done.returncode:
-        stop(f"the demo failed:\n{log.read_text()[-3000:]}")
+        code = show(command, environment, log)
+    if code:
+        stop(f"the demo failed or took more than {LIMIT} s:\n{path.read_text()[-2000:]}")
     print(f"\n{(FOLDER / 'demo.png').relative_to(ROOT)} shows them; demo.blend opens in Blender.")
 
 

@@ -5,7 +5,7 @@ import math
 import bmesh
 import bpy
 import numpy as np
-from mathutils import Matrix
+from mathutils import Matrix, Vector
 
 FRAMES = 72
 _CREATURE_AT, _FLAG_AT = -2.4, 2.4  # along x: both may stand in one scene
@@ -74,9 +74,10 @@ def flag():
     bpy.ops.object.transform_apply()
     across = _points(obj.data)[:, 0]
     _group(obj, "Pole", across < across.min() + 1e-4)
-    _paint(obj, {"Field": (0.016, 0.16, 0.22), "Chevron": (0.88, 0.70, 0.42)})
+    _paint(obj, {"Field": (0.016, 0.16, 0.22), "Border": (0.88, 0.70, 0.42)})
     for face in obj.data.polygons:
-        face.material_index = 0.15 < face.center.x + abs(face.center.z) < 0.75
+        to_edge = min(1.5 - abs(face.center.x), 0.95 - abs(face.center.z))
+        face.material_index = 0.1 < to_edge < 0.21
     obj.location.x = _FLAG_AT
     cloth = obj.modifiers.new("Cloth", "CLOTH")
     settings = cloth.settings
@@ -96,18 +97,22 @@ def flag():
 # ---- a creature: keyed shapes on a body that swims
 
 
+def _centre(index, s):
+    """The middle of an arm, from under the head (s = 0) outward and down to its tip (s = 1)."""
+    turn = 2 * math.pi * (index + 0.5) / _ARMS + 0.45 * s * s
+    reach = 0.2 + 1.7 * s - 0.2 * s * s
+    height = -0.15 - 0.25 * s - 0.75 * s**1.7 + 0.45 * s**4
+    return np.stack([reach * np.cos(turn), reach * np.sin(turn), height], -1)
+
+
 def _arm(index):
-    """A tapering tube from under the head, outward and down; the mesh of a curve."""
-    turn = 2 * math.pi * (index + 0.5) / _ARMS
+    """A tapering tube; the mesh of a curve."""
     curve = bpy.data.curves.new("Arm", "CURVE")
     curve.dimensions, curve.bevel_depth, curve.bevel_resolution, curve.use_fill_caps = "3D", 1.0, 4, True
     spline = curve.splines.new("POLY")
     spline.points.add(27)
     for s, point in zip(np.linspace(0, 1, 28), spline.points, strict=True):
-        reach = 0.2 + 1.7 * s - 0.2 * s * s
-        height = -0.15 - 0.25 * s - 0.75 * s**1.7 + 0.45 * s**4
-        curl = turn + 0.45 * s * s
-        point.co = (reach * math.cos(curl), reach * math.sin(curl), height, 1)
+        point.co = (*_centre(index, s), 1)
         point.radius = 0.25 * (1 - s) ** 0.9 + 0.06
     obj = bpy.data.objects.new("Arm", curve)
     mesh = bpy.data.meshes.new_from_object(obj)
@@ -139,7 +144,7 @@ def _body():
     obj = bpy.data.objects.new("Creature", mesh)
     bpy.context.collection.objects.link(obj)
     remesh = obj.modifiers.new("Remesh", "REMESH")
-    remesh.mode, remesh.voxel_size = "VOXEL", 0.06
+    remesh.mode, remesh.voxel_size = "VOXEL", 0.07
     smooth = obj.modifiers.new("Smooth", "SMOOTH")
     smooth.factor, smooth.iterations = 0.5, 4
     obj.data = bpy.data.meshes.new_from_object(obj.evaluated_get(bpy.context.evaluated_depsgraph_get()))
@@ -163,49 +168,70 @@ def _add_eyes(body):
     _paint(body, {"Skin": (0.80, 0.16, 0.09), "Eyes": (0.012, 0.014, 0.02)})
 
 
-def _shapes(obj):
-    """Basis, a stroke that narrows the head and closes the arms, and the two halves of a travelling wave."""
+def _reach(points):
+    """For each point the arm that it is nearest to, and how far down that arm it is (0 to 1)."""
+    along = np.linspace(0, 1, 60)
+    lines = np.array([_centre(index, along) for index in range(_ARMS)])  # [arm][s][3]
+    apart = np.linalg.norm(points[:, None, None] - lines[None], axis=-1)
+    nearest = apart.reshape(len(points), -1).argmin(axis=1)
+    arms, s = nearest // len(along), along[nearest % len(along)]
+    radius = np.hypot(points[:, 0], points[:, 1])
+    return arms, np.where(radius > 0.3, s, 0.0)
+
+
+def _bent(points, arms, s, beat):
+    """The arms bent joint by joint, from the tips to the head: strokes close them, waves run down them."""
+    stroke = (0.5 - 0.5 * math.cos(2 * beat)) ** 1.3
+    points = points.copy()
+    for arm in range(_ARMS):
+        members = np.flatnonzero(arms == arm)
+        turn = 2 * math.pi * (arm + 0.5) / _ARMS
+        around = Vector((-math.sin(turn), math.cos(turn), 0))
+        for joint in np.linspace(0.85, 0.15, 6):
+            down = 0.2 * stroke + 0.26 * math.sin(3 * beat - 4.5 * joint + 0.9 * arm)
+            aside = 0.16 * math.sin(2 * beat - 3.5 * joint + 2.1 * arm)
+            share = np.clip((s[members] - joint) / 0.16 + 0.5, 0, 1)
+            share = share * share * (3 - 2 * share)
+            turned = np.array(Matrix.Rotation(aside, 3, "Z") @ Matrix.Rotation(down, 3, around))
+            centre = _centre(arm, joint)
+            moved = (points[members] - centre) @ turned.T + centre
+            points[members] += share[:, None] * (moved - points[members])
+    points[:, :2] *= 1 - 0.1 * stroke * np.clip(points[:, 2:] / 0.3 + 0.5, 0, 1)
+    return points
+
+
+def _swim(obj, frames, step=3):
+    """Keyed shapes, one every few frames, on a body that rises and turns with its strokes."""
     rest = _points(obj.data)
-    radius = np.hypot(rest[:, 0], rest[:, 1])
-    turn = np.arctan2(rest[:, 1], rest[:, 0])
-    out = np.stack([np.cos(turn), np.sin(turn), 0 * turn], 1)
-    around = np.stack([-np.sin(turn), np.cos(turn), 0 * turn], 1)
-    arm = np.clip((radius - 0.45) / 1.35, 0, 1) * np.clip((0.05 - rest[:, 2]) / 0.3, 0, 1)
-    up = np.array([0.0, 0.0, 1.0])
+    arms, s = _reach(rest)
+    obj.shape_key_add(name="Basis")
+    times = range(1, frames + step, step)
+    for time in times:
+        beat = 2 * math.pi * (time - 1) / (frames - 1)
+        shape = obj.shape_key_add(name=f"Frame {time}")
+        shape.data.foreach_set("co", _bent(rest, arms, s, beat).astype(np.float32).ravel())
+        obj.location = (_CREATURE_AT + 0.25 * math.sin(beat), 0, 0.35 * math.sin(2 * beat - 1))
+        obj.rotation_euler = (0.1 * math.sin(beat), 0.2 * math.sin(beat + 1), 0.4 * math.sin(beat))
+        obj.keyframe_insert("location", frame=time)
+        obj.keyframe_insert("rotation_euler", frame=time)
+    keys = obj.data.shape_keys
+    keys.use_relative = False
+    for shape in keys.key_blocks:
+        shape.interpolation = "KEY_CARDINAL"
+    for shape, time in ((1, times[0]), (-1, times[-1])):
+        keys.eval_time = keys.key_blocks[shape].frame
+        keys.keyframe_insert("eval_time", frame=time)
+    _straighten(keys.animation_data.action)
 
-    stroke = np.where(rest[:, 2] > -0.05, -0.12 * radius, -0.05 * radius) - 0.95 * arm**1.2
-    closed = rest + stroke[:, None] * out - (0.75 * arm**1.4)[:, None] * up
-    closed += 0.1 * np.clip(rest[:, 2], 0, None)[:, None] * up
-    shapes = {"Basis": rest, "Stroke": closed}
-    for name, phase in (("Wave", 0.0), ("Wave Later", math.pi / 2)):
-        bend = 0.3 * arm**1.3 * np.sin(5.5 * arm + 3 * turn + phase)
-        sway = 0.22 * arm**1.3 * np.sin(4.5 * arm - 2 * turn + phase)
-        shapes[name] = rest + bend[:, None] * up + sway[:, None] * around
-    for name, points in shapes.items():
-        obj.shape_key_add(name=name).data.foreach_set("co", points.astype(np.float32).ravel())
-    return obj.data.shape_keys.key_blocks
 
-
-def _swim(obj, frames):
-    """Two strokes, a wave that runs down the arms, and a body that rises and turns with them."""
-    shapes = _shapes(obj)
-    for wave in ("Wave", "Wave Later"):
-        shapes[wave].slider_min = -1
-    for frame in range(1, frames + 1, 3):
-        share = (frame - 1) / (frames - 1)
-        beat = 2 * math.pi * share
-        values = {
-            "Stroke": (0.5 - 0.5 * math.cos(2 * beat)) ** 1.5,
-            "Wave": math.cos(3 * beat),
-            "Wave Later": math.sin(3 * beat),
-        }
-        for name, value in values.items():
-            shapes[name].value = value
-            shapes[name].keyframe_insert("value", frame=frame)
-        obj.location = (_CREATURE_AT + 0.25 * math.sin(beat), 0, 0.7 * share + 0.12 * math.sin(2 * beat))
-        obj.rotation_euler = (0.1 * math.sin(beat), 0.2 * math.sin(beat + 1), 0.5 * math.sin(beat))
-        obj.keyframe_insert("location", frame=frame)
-        obj.keyframe_insert("rotation_euler", frame=frame)
+def _straighten(action):
+    """Linear keys, on Blender with action slots and without."""
+    curves = (
+        action.fcurves if hasattr(action, "fcurves") else action.layers[0].strips[0].channelbags[0].fcurves
+    )
+    for curve in curves:
+        for point in curve.keyframe_points:
+            point.interpolation = "LINEAR"
 
 
 def creature():

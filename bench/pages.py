@@ -248,8 +248,8 @@ def blender_page(r):
     yield "## In Blender"
     stages = ", ".join(f"{stage} {r[stage]:.2f} s" for stage in ("capture", "solve", "build", "measure"))
     yield (
-        f"{label(r)}, {r['vertices']:,} vertices x {r['frames']} frames as a .pc2, default settings, all cores,"
-        f" Blender {r['blender']}: {stages}. Capture and build take {r['ratio']:.2f} of the solve."
+        f"{label(r)}, {r['vertices']:,} vertices x {r['frames']} frames as a .pc2, default settings, all"
+        f" cores, Blender {r['blender']}: {stages}. Capture and build take {r['ratio']:.2f} of the solve."
     )
 
 

@@ -471,7 +471,7 @@ def noise(bench):
     return {"name": name, "bones": bones, "percent": NOISE, "frames": len(clean), "rows": rows}
 
 
-def blender(bench):
+def blender(_bench):
     """What Blender's side of a conversion takes against the solver, on a sequence brought in as a .pc2."""
     path = DATA / "samba.npz"
     if not path.is_file():

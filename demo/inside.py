@@ -1,9 +1,9 @@
 """Runs inside Blender: makes moving meshes, converts them with the installed extension, shows what came out.
 
-    python demo/inside.py -- ZIP FOLDER                              with a bpy package
-    blender --background --python demo/inside.py -- ZIP FOLDER
+    python demo/inside.py -- ZIP FOLDER [WIDTH]                      with a bpy package
+    blender --background --python demo/inside.py -- ZIP FOLDER [WIDTH]
 
-FOLDER gets demo.blend, a .glb for each mesh, report.json and demo.png.
+FOLDER gets demo.blend, a .glb for each mesh, report.json and demo.png, as wide as asked for.
 """
 
 import importlib
@@ -100,7 +100,8 @@ def table(rows):
 
 
 def main():
-    zip_file, folder = map(Path, sys.argv[sys.argv.index("--") + 1 :])
+    zip_file, folder, *width = sys.argv[sys.argv.index("--") + 1 :]
+    folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     ossify = install(zip_file)
     scenes.empty_scene()
@@ -121,7 +122,7 @@ def main():
         ossify.build.hide(source, bpy.context.view_layer, True)
     save(folder, reports)
     say("drawing the picture")
-    picture.render(ossify, rows, folder / "demo.png")
+    picture.render(ossify, rows, folder / "demo.png", *map(int, width))
     say()
     table(lines)
     say(LEGEND)

@@ -209,14 +209,14 @@ def _set_light(scene):
     obj.visible_shadow = obj.visible_diffuse = obj.visible_glossy = False
 
 
-def _set_camera(scene, rows):
+def _set_camera(scene, rows, width):
     camera = bpy.data.cameras.new("Camera")
     camera.type, camera.ortho_scale = "ORTHO", 3 * _CELL[0] + 0.3
     scene.camera = _put(scene, "Camera", camera, Matrix.Translation((0, -20, 0)))
     scene.camera.rotation_euler = (math.pi / 2, 0, 0)
     render = scene.render
-    render.resolution_x = WIDTH
-    render.resolution_y = round(WIDTH * (rows * _CELL[1] + 0.75) / camera.ortho_scale)
+    render.resolution_x = width
+    render.resolution_y = round(width * (rows * _CELL[1] + 0.75) / camera.ortho_scale)
     render.resolution_percentage = 100
 
 
@@ -230,11 +230,11 @@ def _set_render(scene, path, samples):
     scene.view_settings.view_transform = "Standard"
 
 
-def render(ossify, rows, path, samples=16):
+def render(ossify, rows, path, width=WIDTH, samples=16):
     """Writes the picture."""
     scene = bpy.data.scenes.new("Picture")
     _set_light(scene)
-    _set_camera(scene, len(rows))
+    _set_camera(scene, len(rows), width)
     _set_render(scene, path, samples)
     top = len(rows) * _CELL[1] / 2
     for column, words in enumerate(("source", "rig", "error")):

@@ -169,7 +169,7 @@ def _add_row(scene, row, height):
         if column == 1:
             _add_bones(scene, row, place)
         x = (column - 1) * _CELL[0]
-        _text(scene, row.captions[column], (x, -4, height - 1.52), 0.15, _FAINT)
+        _text(scene, row.captions[column], (x, -4, height - 1.52), 0.17, _FAINT)
 
 
 def _add_scale(scene, ossify, top, x, z):
@@ -185,8 +185,8 @@ def _add_scale(scene, ossify, top, x, z):
     colours = np.repeat(ossify.heat.ramp(np.linspace(0, 1, count)), 2, axis=0)
     _dye(mesh, colours, _material("Scale", glow=True, attribute="Stage"))
     _put(scene, "Scale", mesh, Matrix.Translation((x, -4, z)))
-    _text(scene, "0", (x - width / 2 - 0.12, -4, z + 0.035), 0.13, _FAINT, "RIGHT")
-    _text(scene, f"{top:.2g} %", (x + width / 2 + 0.1, -4, z + 0.035), 0.13, _FAINT, "LEFT")
+    _text(scene, "0", (x - width / 2 - 0.12, -4, z + 0.035), 0.15, _FAINT, "RIGHT")
+    _text(scene, f"{top:.2g} %", (x + width / 2 + 0.1, -4, z + 0.035), 0.15, _FAINT, "LEFT")
 
 
 def _light(scene, name, turn, energy, angle, colour):

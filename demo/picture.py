@@ -11,7 +11,7 @@ import bpy
 import numpy as np
 from mathutils import Matrix, Vector
 
-WIDTH = 1600
+WIDTH = 1400
 _CELL = (4.0, 3.35)  # of the stage, in its units
 _FIT = 3.3  # widest extent of a mesh
 _BACKGROUND = (0.012, 0.015, 0.021)

@@ -3,6 +3,7 @@
 blender --enable-event-simulate --python demo/screens.py -- ZIP PICTURES
 """
 
+import importlib
 import sys
 import tempfile
 from pathlib import Path
@@ -74,7 +75,8 @@ def keep(name):
 def convert():
     yield from screen.press(CONVERT)
     yield from wait_for(running, 5, "the conversion starts")
-    yield 0.6
+    session = importlib.import_module("bl_ext.user_default.ossify.session")
+    yield from wait_for(lambda: session.current and session.current.step.fraction > 0.3, 60, "the solver")
     screen.keep(screen.picture("progress"), PICTURES / "progress.png")
     yield from wait_for(lambda: not running(), 200, "the conversion")
     yield SLOW

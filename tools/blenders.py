@@ -87,6 +87,21 @@ def bpy_python(name):
     return interpreter(folder)
 
 
+def script(path, *arguments):
+    """A command that runs a Python file in a Blender without a window: a person's own, or the newest bpy."""
+    given = ["--", *map(str, arguments)]
+    own = os.environ.get("BLENDER")
+    if own:
+        if not shutil.which(own):
+            stop(f"BLENDER names {own}, which is no program.")
+        quiet = ["--background", "--factory-startup", "--python-exit-code", "1"]
+        return [own, *quiet, "--python", str(path), *given]
+    names = fitting()
+    if not names:
+        stop(f"{none_fits()}.")
+    return [str(bpy_python(names[-1])), str(path), *given]
+
+
 def pytest_folder():
     """pytest as a folder for sys.path: it is pure Python, and Blender's own Python knows no packages."""
     folder = FOLDER / f"pytest-{pinned('pytest')}"

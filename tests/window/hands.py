@@ -91,6 +91,12 @@ class Screen:
         subprocess.run(["import", "-window", "root", str(path)], check=True, timeout=60)
         return path
 
+    def keep(self, path, kept):
+        """A copy with 256 colours at most, small enough for a manual."""
+        convert = shutil.which("magick") or "convert"
+        few = ["+dither", "-colors", "256", "-strip", "-define", "png:compression-level=9"]
+        subprocess.run([convert, str(path), *few, f"PNG8:{kept}"], check=True, timeout=60)
+
     def bar_length(self, path):
         """Pixels of the longest progress bar in the sidebar, in a picture."""
         convert = shutil.which("magick") or "convert"

@@ -53,7 +53,8 @@ typedef struct Bench {
     double *normal;              /* [4b][4b] N with the slides at hand */
     double *system, *damped;     /* [unknowns][unknowns] */
     double *gradient, *step;     /* [unknowns] */
-    double *across, *solved;     /* [3b][unknowns] joints against poses */
+    double *across, *solved;     /* [3b][unknowns] A, joints against poses, and A H^-1 */
+    double *flipped;             /* [unknowns][3b] -A' */
     double *turned;              /* [3b][3] D' of each joint, D = R_p - R_b; 0 for roots */
 } Bench;
 

@@ -19,7 +19,7 @@
 enum { LANES = 16 };
 
 static const double LEAST_PULL = 1e-5; /* of the anchor */
-static const double TRUST = 0.02;      /* error, in diagonals, at which anchor and motion count the same */
+static const double TRUST = 0.05;      /* error, in diagonals, at which anchor and motion count the same */
 
 typedef struct JointFit {
     Linkage *linkage;
@@ -83,19 +83,13 @@ static void eliminate_poses(const Linkage *linkage, Bench *bench, double *form, 
         return;
     }
     for (size_t i = 0; i < size; i++) {
-        const double *x = bench->solved + i * m;
         for (size_t k = 0; k < m; k++) {
-            slope[i] -= x[k] * bench->gradient[k];
-        }
-        for (size_t j = 0; j < size; j++) {
-            const double *y = bench->across + j * m;
-            double sum = 0;
-            for (size_t k = 0; k < m; k++) {
-                sum += x[k] * y[k];
-            }
-            form[i * size + j] -= sum;
+            slope[i] -= bench->solved[i * m + k] * bench->gradient[k];
+            bench->flipped[k * size + i] = -bench->across[i * m + k];
         }
     }
+    multiply_nn((int)size, (int)size, (int)m, bench->solved, (int)m, bench->flipped, (int)size, 1.0, form,
+                (int)size);
 }
 
 static void gather_lane(void *user, int lane, int worker) {

@@ -246,6 +246,7 @@ static int take_benches(Call *call, Linkage *linkage) {
         bench->step = arena_take(arena, m, sizeof(double));
         bench->across = arena_take(arena, 3 * b * m, sizeof(double));
         bench->solved = arena_take(arena, 3 * b * m, sizeof(double));
+        bench->flipped = arena_take(arena, 3 * b * m, sizeof(double));
         bench->turned = arena_take(arena, 9 * b, sizeof(double));
     }
     return !arena->failed;

@@ -15,7 +15,7 @@
 
 #include "math/lapack.h"
 
-enum { FIRST_STEPS = 40, ROUND_STEPS = 4, STEEP_ROUNDS = 100 };
+enum { FIRST_STEPS = 40, ROUND_STEPS = 4, FIRST_JOINT_STEPS = 10, ROUND_JOINT_STEPS = 1, STEEP_ROUNDS = 100 };
 
 static const int ROUNDS[3] = {[OSSIFY_DRAFT] = 6, [OSSIFY_NORMAL] = 15, [OSSIFY_BEST] = 80};
 static const double TOLERANCE[3] = {[OSSIFY_DRAFT] = 1e-3, [OSSIFY_NORMAL] = 3e-4, [OSSIFY_BEST] = 2e-5};
@@ -35,7 +35,11 @@ int linkage_update(Linkage *linkage, const Moments *moments) {
     const Problem *problem = linkage->problem;
     linkage->fine = FINE * model_squared_error(problem, linkage->model) / problem->frames;
     linkage_gather(linkage, moments);
-    joints_fit(linkage, moments, poses_fit(linkage));
+    double misfit = poses_fit(linkage), before = INFINITY;
+    for (int i = 0; i < linkage->joint_steps && before - misfit > linkage->fine * problem->frames; i++) {
+        before = misfit;
+        misfit = joints_fit(linkage, moments, before);
+    }
     return !linkage->call->arena.failed && !linkage->call->cancelled;
 }
 
@@ -48,9 +52,11 @@ static int measure(Refit *refit) {
 
 static int hang_bones(Refit *refit) {
     refit->linkage.steps = FIRST_STEPS;
+    refit->linkage.joint_steps = FIRST_JOINT_STEPS;
     const int done =
         measure(refit) && linkage_update(&refit->linkage, &refit->descent.moments) && measure(refit);
     refit->linkage.steps = ROUND_STEPS;
+    refit->linkage.joint_steps = ROUND_JOINT_STEPS;
     return done;
 }
 

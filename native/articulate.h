@@ -23,26 +23,26 @@ typedef struct Linkage {
     const Problem *problem;
     Model *model; /* rotations and the roots' ways live in its transforms */
     int bones, frames;
-    int stretch;         /* 1: joints may slide */
-    int unknowns;        /* of a frame */
-    int *parent;         /* [b] -1 at a root */
-    int *order;          /* [b] parents before children */
-    int *first;          /* [b] of its unknowns: three of its turn, then a root's way or a slide */
-    const int *mirror;   /* [b] or NULL */
-    double plane[4];     /* of the mirror */
-    double *joint;       /* [b][3] */
-    double *anchor;      /* [b][3] where joints are drawn to as far as the motion does not say */
-    double *axis;        /* [b][3] d, 0: does not slide */
-    double *slide;       /* [f][b] l */
-    double *normal;      /* [4b][4b] N */
-    double *right;       /* [3f][4b] K */
-    double *misfit;      /* [f] error less a constant */
-    double constant;     /* what misfits lack of the squared error */
-    double diagonal;     /* of the rest's box */
-    double fine;         /* fall of a frame's misfit that is not worth another step */
-    int steps;           /* most steps of a frame */
-    Pinned before;       /* the step at hand */
-    struct Bench *bench; /* [workers] */
+    int stretch;            /* 1: joints may slide */
+    int unknowns;           /* of a frame */
+    int *parent;            /* [b] -1 at a root */
+    int *order;             /* [b] parents before children */
+    int *first;             /* [b] of its unknowns: three of its turn, then a root's way or a slide */
+    const int *mirror;      /* [b] or NULL */
+    double plane[4];        /* of the mirror */
+    double *joint;          /* [b][3] */
+    double *anchor;         /* [b][3] where joints are drawn to as far as the motion does not say */
+    double *axis;           /* [b][3] d, 0: does not slide */
+    double *slide;          /* [f][b] l */
+    double *normal;         /* [4b][4b] N */
+    double *right;          /* [3f][4b] K */
+    double *misfit;         /* [f] error less a constant */
+    double constant;        /* what misfits lack of the squared error */
+    double diagonal;        /* of the rest's box */
+    double fine;            /* fall of a frame's misfit that is not worth another step */
+    int steps, joint_steps; /* most steps of a frame, and of the joints */
+    Pinned before;          /* the step at hand */
+    struct Bench *bench;    /* [workers] */
 } Linkage;
 
 /* Scratch of one worker. */
@@ -92,8 +92,9 @@ double poses_fit(Linkage *linkage);
 /* Half the second derivatives of a frame's misfit, and half the slope downhill. */
 void poses_system(const Linkage *linkage, Bench *bench);
 
-/* joint_fit.c: a step of all joints, poses following; misfit: of the poses as they are. Never raises it. */
-void joints_fit(Linkage *linkage, const Moments *moments, double misfit);
+/* joint_fit.c: a step of all joints, poses following; misfit: of the poses as they are. Returns the misfit
+ * after it, never more. */
+double joints_fit(Linkage *linkage, const Moments *moments, double misfit);
 
 /* articulate.c: poses and joints for the moments at hand; 0 when the call must end. */
 int linkage_update(Linkage *linkage, const Moments *moments);

@@ -177,7 +177,9 @@ static void make_symmetric(JointFit *fit, double *room) {
     }
 }
 
-static double try_joints(Linkage *linkage, const Moments *moments, const double *step) {
+/* The misfit after the step, or before it when that was less. */
+static double try_joints(Linkage *linkage, const Moments *moments, const double *step, double misfit) {
+    linkage_pin(linkage, &linkage->before);
     for (int i = 0; i < 3 * linkage->bones; i++) {
         linkage->joint[i] += step[i];
     }
@@ -187,7 +189,13 @@ static double try_joints(Linkage *linkage, const Moments *moments, const double 
     }
     linkage_aim(linkage);
     linkage_gather(linkage, moments);
-    return poses_fit(linkage);
+    const double now = poses_fit(linkage);
+    if (now < misfit) {
+        return now;
+    }
+    linkage_unpin(linkage, &linkage->before);
+    linkage_gather(linkage, moments);
+    return misfit;
 }
 
 /* Mean squared error of a vertex in a frame. */
@@ -196,7 +204,7 @@ static double mean_square(const Linkage *linkage, double misfit) {
     return fmax(0, linkage->constant + misfit) / (problem->total_mass * problem->frames);
 }
 
-void joints_fit(Linkage *linkage, const Moments *moments, double misfit) {
+double joints_fit(Linkage *linkage, const Moments *moments, double misfit) {
     Call *call = linkage->call;
     ArenaPiece *mark = arena_mark(&call->arena);
     const size_t size = 3 * (size_t)linkage->bones;
@@ -211,12 +219,10 @@ void joints_fit(Linkage *linkage, const Moments *moments, double misfit) {
         if (linkage->mirror) {
             make_symmetric(&fit, room);
         }
-        linkage_pin(linkage, &linkage->before);
-        if (!call->cancelled && !solve_positive((int)size, fit.form, 1, fit.slope) &&
-            !(try_joints(linkage, moments, fit.slope) < misfit)) {
-            linkage_unpin(linkage, &linkage->before);
-            linkage_gather(linkage, moments);
+        if (!call->cancelled && !solve_positive((int)size, fit.form, 1, fit.slope)) {
+            misfit = try_joints(linkage, moments, fit.slope, misfit);
         }
     }
     arena_return(&call->arena, mark);
+    return misfit;
 }

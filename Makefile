@@ -187,7 +187,7 @@ $(replay): $(replay_objects) $(if $(target),$(library),$(native_objects)) $(open
 
 # ---- targets
 
-.PHONY: lib wheel extension extensions demo test test-c test-python test-addon test-blenders test-windows \
+.PHONY: lib wheel extension extensions demo pictures test test-c test-python test-addon test-blenders test-windows \
         test-sanitize coverage bench fuzz fuzz-run fuzz-keep fuzz-merge format lint clean help
 
 lib: $(library) ## build the library
@@ -214,11 +214,15 @@ extensions: ## build/dist: the zips for every platform
 	@$(foreach name,$(platforms),$(call make_wheel,$(name)) &&) true
 	@$(venv_python) tools/extension.py $(platforms)
 
-demo: lib ## decompose a made-up moving mesh and print a table
-	@$(venv_python) bench/demo.py
+demo: extension ## build/demo: moving meshes, the rigs made of them, and a picture of both; prints a table
+	@$(venv_python) demo/run.py
 
-test: test-c ## all tests
+pictures: extension ## docs/pictures: those of the README and the manual, made anew
+	@$(venv_python) tools/pictures.py
+
+test: test-c ## all tests: in C, in Python, and of the extension in the oldest and the newest bpy package
 	@$(MAKE) --no-print-directory test-python
+	@if $(venv_python) tools/blenders.py any; then $(MAKE) --no-print-directory test-addon; fi
 
 # OpenBLAS is not built with the thread sanitizer, so what it does inside cannot be judged.
 test_environment.tsan := TSAN_OPTIONS=suppressions=tests/native/tsan.supp:halt_on_error=1

@@ -155,6 +155,7 @@ def _chain(armature, motion: Motion, rig: Rig, plan: Plan) -> channels.Chain:
         parents=np.concatenate([[-1], plan.parents + 1]),
         boxes=np.concatenate([whole[None], plan.places.boxes]),
         transforms=np.concatenate([body[:, None], channels.homogeneous(rig.transforms)], axis=1),
+        rigid=plan.carriers is None,
     )
 
 

@@ -117,6 +117,7 @@ def hand_over(built: Built, motion: Motion, options: Options) -> None:
         source = part.source.find()
         if source is not None and options.hide_source:
             hide(source, layer, True)
+    armature.update_tag(refresh={"TIME"})  # or it stays in the frame that was played last
     layer.update()
     active = layer.objects.active
     if active is None or active.mode == "OBJECT":

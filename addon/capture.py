@@ -48,6 +48,11 @@ class Motion:
     poses: list[str] | None  # [f] names, when shape keys were taken as poses
     notes: list[str]  # for the artist, a sentence each
 
+    def check_sources(self) -> None:
+        """Refuses when a source was removed since: there is nothing left to build from."""
+        for part in self.parts:
+            part.source.get()
+
 
 # ---- frames
 

@@ -26,7 +26,7 @@ from .rigid import nearest_rotation
 _ROUND = 1e-6  # singular values nearer than this, relative to the largest, are equal
 _ROUND_SHARE = 0.2  # of the tolerance, that taking them for equal may cost
 _RIGID = 1e-5  # scales nearer to 1 than this, in all frames, are 1
-_ROOT_SHARE = 0.25  # of the tolerance, for bones that others follow
+_ROOT_SHARE = 0.5  # of the tolerance, for bones that others follow
 
 
 @dataclasses.dataclass
@@ -37,6 +37,7 @@ class Chain:
     parents: np.ndarray  # [b] -1: none
     boxes: np.ndarray  # [b][8][3] around what the bone and its children move
     transforms: np.ndarray  # [f][b][4][4] rest to frame
+    rigid: bool = False  # no bone scales, whatever the rounding of Blender's rest matrices looks like
 
 
 @dataclasses.dataclass
@@ -126,14 +127,12 @@ def singular(matrices: np.ndarray, near: float = _ROUND) -> tuple[np.ndarray, np
     swaps = _axis_swaps()
     before = np.tile(np.eye(3), (matrices.shape[1], 1, 1))
     for f in range(len(matrices)):
-        near = np.einsum("bji,bjk,qik->bq", v[f], before, swaps).argmax(axis=1)
-        swap = swaps[near]
+        swap = swaps[np.einsum("bji,bjk,qik->bq", v[f], before, swaps).argmax(axis=1)]
         u[f], v[f] = u[f] @ swap, v[f] @ swap
         s[f] = np.einsum("bji,bj,bji->bi", swap, s[f], swap)
         # where scales are equal their axes are free
-        close = (
-            np.abs(s[f][:, :, None] - s[f][:, None, :]) <= _ROUND * np.abs(s[f]).max(axis=1)[:, None, None]
-        )
+        apart = np.abs(s[f][:, :, None] - s[f][:, None, :])
+        close = apart <= near * np.abs(s[f]).max(axis=1)[:, None, None]
         turn = nearest_rotation(np.where(close, v[f].swapaxes(-1, -2) @ before, 0.0))
         u[f], v[f] = u[f] @ turn, v[f] @ turn
         before = v[f]
@@ -178,11 +177,15 @@ class _Channels:
         return _Channels(*(None if values is None else values[:, bones] for values in parts))
 
 
-def _channels(local: np.ndarray, near: float) -> _Channels:
+def _is_rigid(linear: np.ndarray) -> bool:
+    gram = linear.swapaxes(-1, -2) @ linear
+    return np.abs(gram - np.eye(3)).max() <= 2 * _RIGID and (np.linalg.det(linear) > 0).all()
+
+
+def _channels(local: np.ndarray, rigid: bool, near: float) -> _Channels:
     """local [f][b][4][4]"""
     linear, location = local[..., :3, :3], local[..., :3, 3]
-    gram = linear.swapaxes(-1, -2) @ linear
-    if np.abs(gram - np.eye(3)).max() <= 2 * _RIGID and (np.linalg.det(linear) > 0).all():
+    if rigid or _is_rigid(linear):
         return _Channels(location, continuous(quaternions(nearest_rotation(linear))))
     u, s, vt = singular(linear, near)
     return _Channels(location, continuous(quaternions(u)), s, continuous(quaternions(vt)))
@@ -201,17 +204,20 @@ def _neighbours(keyed: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.nd
     return before, after, (times[:, None] - times[before]) / np.where(gap > 0, gap, 1)
 
 
-def _split_at_worst(keyed: np.ndarray, error: np.ndarray, tolerance: float) -> bool:
-    """Adds to one bone's keyed [f] the worst frame of every span that is worse than the tolerance."""
-    starts = np.flatnonzero(keyed)
-    error = np.where(keyed, 0.0, error)  # a key is as good as it can be
-    worst = np.maximum.reduceat(error, starts)
-    added = False
-    for start, end, value in zip(starts, [*starts[1:], len(keyed)], worst, strict=True):
-        if value > tolerance:
-            keyed[start + int(np.argmax(error[start:end]))] = True
-            added = True
-    return added
+def _split_at_worst(keyed: np.ndarray, error: np.ndarray, tolerance: float) -> np.ndarray:
+    """Keys the worst frame of every span that is worse than the tolerance; [b] where that was so.
+
+    keyed, error [f][b]. The first frame of each bone is keyed, so that no span is of two bones.
+    """
+    starts = keyed.T.ravel()
+    error = np.where(starts, 0.0, error.T.ravel())  # a key is as good as it can be
+    span = np.cumsum(starts) - 1
+    worst = np.maximum.reduceat(error, np.flatnonzero(starts))
+    found = np.flatnonzero((error > tolerance) & (error == worst[span]))
+    found = found[np.unique(span[found], return_index=True)[1]]
+    bones, rows = np.divmod(found, len(keyed))
+    keyed[rows, bones] = True
+    return np.unique(bones)
 
 
 def _reduced(channels: _Channels, measure, times: np.ndarray, tolerance: float) -> np.ndarray:
@@ -221,9 +227,10 @@ def _reduced(channels: _Channels, measure, times: np.ndarray, tolerance: float) 
     keyed[0] = True
     open_bones = np.arange(bones)
     while len(open_bones):
-        now = channels.of(open_bones).between(*_neighbours(keyed[:, open_bones], times))
-        error = measure(open_bones, now.matrices())
-        split = [_split_at_worst(keyed[:, b], error[:, i], tolerance) for i, b in enumerate(open_bones)]
+        now = keyed[:, open_bones]
+        between = channels.of(open_bones).between(*_neighbours(now, times))
+        split = _split_at_worst(now, measure(open_bones, between.matrices()), tolerance)
+        keyed[:, open_bones] = now
         open_bones = open_bones[split]
     return keyed
 
@@ -250,7 +257,7 @@ def tracks(chain: Chain, times: np.ndarray, tolerance: float | None) -> list[Tra
         above = np.broadcast_to(np.eye(4), (frames, len(members), 4, 4)) if level == 0 else poses[:, parents]
         base = above @ base  # the bone's pose while its own channels are at rest
         target = chain.transforms[:, members] @ chain.rest[members]
-        channels = _channels(np.linalg.inv(base) @ target, near)
+        channels = _channels(np.linalg.inv(base) @ target, chain.rigid, near)
 
         def movement(some, matrices, base=base, members=members):
             moved = base[:, some] @ matrices @ inverse[members[some]] - chain.transforms[:, members[some]]

@@ -11,6 +11,7 @@ import dataclasses
 import json
 import math
 import sys
+import traceback
 from pathlib import Path
 
 import bpy
@@ -79,8 +80,7 @@ def _parser() -> argparse.ArgumentParser:
         sub.add_argument("--quiet", action="store_true", help="no progress on stderr")
         group = sub.add_argument_group("settings")
         for field in FIELDS:
-            if field != "hide_source":
-                _add_option(group, field)
+            _add_option(group, field)
     return parser
 
 
@@ -104,11 +104,18 @@ def _check_limits(parser, options: Options) -> None:
             parser.error(f"--{name.replace('_', '-')} is {value}; it must be from {low} to {high}")
 
 
+def output_of(path: Path, arguments) -> Path:
+    """Where the rig of an input goes."""
+    return Path(str(arguments.output).replace("{name}", path.stem))
+
+
 def _check_output(parser, arguments) -> None:
     if arguments.output.suffix.lower() not in formats.OUTPUTS:
         parser.error(f"--output {arguments.output}: the ending must be one of {', '.join(formats.OUTPUTS)}")
     if len(arguments.inputs) > 1 and "{name}" not in str(arguments.output):
         parser.error("several inputs need an --output with {name} in it, which stands for the input's name")
+    if any(path.resolve() == output_of(path, arguments).resolve() for path in arguments.inputs):
+        parser.error(f"--output {arguments.output} would overwrite an input")
     if len({path.stem for path in arguments.inputs}) < len(arguments.inputs):
         parser.error("two inputs have the same name, and would be written to the same output")
 
@@ -142,7 +149,7 @@ def _forget_source(armature) -> None:
 
 
 def _convert_one(path: Path, arguments, options: Options) -> dict:
-    output = Path(str(arguments.output).replace("{name}", path.stem))
+    output = output_of(path, arguments)
     with formats.Opened(path, arguments.object, arguments.cache) as opened:
         scene, layer = bpy.context.scene, bpy.context.view_layer
         steps = convert(scene, layer, opened.objects(), options)
@@ -155,6 +162,16 @@ def _convert_one(path: Path, arguments, options: Options) -> dict:
     return {"output": str(output), "bytes": output.stat().st_size, **result.report.to_json()}
 
 
+def _sentence(error: Exception) -> str:
+    """What nobody foresaw may come from any of Blender's importers: it is told, and fails one input."""
+    if isinstance(error, MemoryError):
+        return "There is not enough memory."
+    if isinstance(error, (Refusal, native.OssifyError, OSError)):
+        return str(error)
+    traceback.print_exception(error, file=sys.stderr)
+    return f"It failed ({type(error).__name__}: {error})."
+
+
 def _convert(parser, arguments) -> int:
     options = options_of(arguments)
     _check_limits(parser, options)
@@ -165,10 +182,9 @@ def _convert(parser, arguments) -> int:
         record = {"input": str(path), "ok": True, "error": None}
         try:
             record |= _convert_one(path, arguments, options)
-        except (Refusal, native.OssifyError, OSError, MemoryError) as error:
-            sentence = str(error) or "There is not enough memory."
-            record |= {"ok": False, "error": sentence}
-            print(f"{path.name}: {sentence}", file=sys.stderr, flush=True)
+        except Exception as error:
+            record |= {"ok": False, "error": _sentence(error)}
+            print(f"{path.name}: {record['error']}", file=sys.stderr, flush=True)
         records.append(record)
     if arguments.report:
         text = {
@@ -214,9 +230,9 @@ def _info(arguments) -> int:
             record = {"input": str(path), "error": None, **_info_one(path, arguments)}
             if not arguments.json:
                 _print_info(path, record)
-        except (Refusal, OSError) as error:
-            record, code = {"input": str(path), "error": str(error)}, FAILED
-            print(f"{path.name}: {error}", file=sys.stderr)
+        except Exception as error:
+            record, code = {"input": str(path), "error": _sentence(error)}, FAILED
+            print(f"{path.name}: {record['error']}", file=sys.stderr)
         records.append(record)
     if arguments.json:
         print(json.dumps(records, indent=1))
@@ -235,6 +251,9 @@ def main(argv: list[str]) -> int:
     except native.LibraryError as error:
         print(error, file=sys.stderr)
         return NO_LIBRARY
+    except OSError as error:  # of the report
+        print(error, file=sys.stderr)
+        return FAILED
     except KeyboardInterrupt:
         print("Interrupted.", file=sys.stderr)
         return INTERRUPTED

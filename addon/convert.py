@@ -77,6 +77,7 @@ def _solve(motion: Motion, options: Options) -> Generator[Step, None, tuple[nati
             progress = job.poll()
             if progress.finished:
                 return job.finish()
+            motion.check_sources()
             error = None if progress.erms is None else _PERCENT * progress.erms
             yield _step("Solving", progress.fraction, error=error, bones=progress.bones or None, wait=True)
 

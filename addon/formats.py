@@ -193,6 +193,11 @@ def _need(addon: str) -> None:
         raise Refusal(f"Blender's add-on {addon} is needed and cannot be enabled.")
 
 
+def _need_built_in(operator: str, kind: str, path: Path) -> None:
+    if operator not in dir(bpy.ops.wm):
+        raise Refusal(f"{path}: this Blender was built without {kind}.")
+
+
 def _empty_scene() -> None:
     bpy.ops.wm.read_homefile(use_empty=True)
 
@@ -206,8 +211,10 @@ def _supported(operator, **arguments) -> dict:
 def _import(path: Path) -> None:
     suffix = path.suffix.lower()
     if suffix == ".abc":
+        _need_built_in("alembic_import", "Alembic", path)
         _call(bpy.ops.wm.alembic_import, path, as_background_job=False)
     elif suffix.startswith(".usd"):
+        _need_built_in("usd_import", "USD", path)
         _call(bpy.ops.wm.usd_import, path)
     elif suffix == ".fbx":
         if "fbx_import" in dir(bpy.ops.wm):
@@ -296,6 +303,7 @@ def write(path: Path, armature, meshes: list, influences: int) -> None:
                 "bake_anim_simplify_factor": 0.0,
             }
         else:
+            _need_built_in("usd_export", "USD", path)
             operator = bpy.ops.wm.usd_export
             arguments = {"selected_objects_only": True, "export_animation": True, "export_armatures": True}
         _call(operator, path, **_supported(operator, check_existing=False, **arguments))

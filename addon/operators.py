@@ -34,13 +34,18 @@ def rig_of(context):
     return obj if obj is not None and obj.type == "ARMATURE" and obj.ossify.version else None
 
 
-def _redraw(context) -> None:
-    """The sidebars and status bars; drawing the viewports anew for a number would slow everything down."""
+def _redraw(context, status) -> None:
+    """The sidebars and the status bar; drawing the viewports anew for a number would slow everything down.
+
+    `status` draws the status bar, None gives it back to Blender; to set it is the way to have it drawn.
+    """
     for window in context.window_manager.windows:
         for area in window.screen.areas:
             for region in area.regions:
-                if area.type == "STATUSBAR" or (area.type == "VIEW_3D" and region.type == "UI"):
+                if area.type == "VIEW_3D" and region.type == "UI":
                     region.tag_redraw()
+    if context.workspace is not None:
+        context.workspace.status_text_set(status)
 
 
 def draw_status(header, _context) -> None:
@@ -48,8 +53,10 @@ def draw_status(header, _context) -> None:
     running = session.current
     if running is not None:
         row = header.layout.row()
-        row.ui_units_x = 22
-        row.progress(factor=running.step.fraction, text=running.words())
+        row.ui_units_x = 14
+        row.progress(factor=running.step.fraction, text=running.progress())
+        if running.fit():
+            header.layout.label(text=running.fit())
         header.layout.label(text="Cancel", icon="EVENT_ESC")
 
 
@@ -137,9 +144,10 @@ class OSSIFY_OT_convert(bpy.types.Operator):
         except _FAILURES as error:
             return self._fail(error)
         self._session = session.start(convert(context.scene, context.view_layer, objects, options))
+        self._said = None
         self._timer = context.window_manager.event_timer_add(_TICK, window=context.window)
         context.window_manager.modal_handler_add(self)
-        context.workspace.status_text_set(draw_status)
+        _redraw(context, draw_status)
         return {"RUNNING_MODAL"}
 
     def modal(self, context, event):
@@ -153,7 +161,9 @@ class OSSIFY_OT_convert(bpy.types.Operator):
         except Exception as error:
             self._clean_up(context)
             return self._fail(error)
-        _redraw(context)
+        if (said := (running.progress(), running.fit())) != self._said:
+            self._said = said
+            _redraw(context, draw_status)
         if not ended:
             return {"RUNNING_MODAL"} if event.type == "ESC" else {"PASS_THROUGH"}
         self._clean_up(context)
@@ -177,9 +187,7 @@ class OSSIFY_OT_convert(bpy.types.Operator):
         if self._timer is not None:
             context.window_manager.event_timer_remove(self._timer)
             self._timer = None
-        if context.workspace is not None:
-            context.workspace.status_text_set(None)
-        _redraw(context)
+        _redraw(context, None)
 
 
 def _over_sidebar(context, event) -> bool:

@@ -1,7 +1,6 @@
 """The sidebar: what the selection offers, the settings, the progress, and the report of a rig."""
 
-import textwrap
-
+import blf
 import bpy
 
 from . import native, session, sources
@@ -10,14 +9,31 @@ from .operators import chosen_objects, rig_of
 from .options import PRESETS, Refusal, contradiction, preset_of
 
 _SHOWN = 4  # objects listed one by one
+_FONT = 0  # Blender's own
+_UNIT = 20  # pixels of a button's height at a scale of 1; the others are in units of it
+_MARGIN = 3.5  # the tabs, the edges of the panel and of a box in it
+_ICON = 1.2
+
+
+def _lines(text: str, width: float, measure) -> list[str]:
+    """The text in lines that measure no more than `width`, but for words that are longer."""
+    lines = [""]
+    for word in text.split():
+        longer = f"{lines[-1]} {word}".lstrip()
+        if lines[-1] and measure(longer) > width:
+            lines.append(word)
+        else:
+            lines[-1] = longer
+    return lines
 
 
 def _paragraph(layout, context, text: str, icon: str = "NONE") -> None:
     """Text over several lines, as wide as the sidebar."""
-    scale = context.preferences.system.ui_scale
-    width = max(int(context.region.width / (6.5 * scale)) - (5 if icon != "NONE" else 2), 16)
+    unit = _UNIT * context.preferences.system.ui_scale
+    blf.size(_FONT, context.preferences.ui_styles[0].widget.points * context.preferences.system.ui_scale)
+    width = context.region.width - unit * (_MARGIN if icon == "NONE" else _MARGIN + _ICON)
     column = layout.column(align=True)
-    for index, line in enumerate(textwrap.wrap(text, width)):
+    for index, line in enumerate(_lines(text, width, lambda words: blf.dimensions(_FONT, words)[0])):
         column.label(text=line, icon=icon if index == 0 else ("NONE" if icon == "NONE" else "BLANK1"))
 
 
@@ -45,6 +61,7 @@ class OSSIFY_MT_presets(bpy.types.Menu):
 
 class OSSIFY_PT_convert(_Sidebar, bpy.types.Panel):
     bl_label = "Motion to Rig"
+    bl_order = 1
 
     def draw(self, context):
         layout = self.layout
@@ -73,7 +90,8 @@ class OSSIFY_PT_convert(_Sidebar, bpy.types.Panel):
 
 def _draw_progress(layout) -> None:
     running = session.current
-    layout.progress(factor=running.step.fraction, type="BAR", text=running.words())
+    layout.progress(factor=running.step.fraction, type="BAR", text=running.progress())
+    layout.label(text=running.fit())  # a line of its own even while it is empty: the button stays
     layout.operator("ossify.cancel", text="Cancel", icon="X")
 
 
@@ -208,6 +226,7 @@ class OSSIFY_UL_frames(bpy.types.UIList):
 
 class OSSIFY_PT_rig(_Sidebar, bpy.types.Panel):
     bl_label = "Rig"
+    bl_order = 0  # above the settings: it is what one looks at when a conversion is done
 
     @classmethod
     def poll(cls, context):
@@ -223,7 +242,8 @@ class OSSIFY_PT_rig(_Sidebar, bpy.types.Panel):
         column.label(text=f"Largest {rig.maximum:.3g} % ({rig.maximum / 100 * rig.size:.3g})")
         column.label(text=f"E_RMS {rig.erms:.3g}")
         column.label(text=f"{rig.keys:,} keys of {rig.keys_if_every:,}")
-        column.label(text=f"{rig.rig_size} as a rig, {rig.cache_size} as a cache")
+        column.label(text=f"{rig.rig_size} as a rig")
+        column.label(text=f"{rig.cache_size} as a cache, {rig.shape_key_size} as shape keys")
         for note in rig.notes.splitlines():
             _paragraph(layout, context, note, "INFO")
         column = layout.column(align=True)

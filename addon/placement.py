@@ -14,7 +14,8 @@ import numpy as np
 
 _PATCH = 0.75  # length of the summed normals over the sum of their lengths
 _REACH = 0.04  # share of a part's weight that lies beyond either end of its bone
-_PIN = 1.0  # length, in standard deviations of a patch
+_PIN = 1.6  # length, in standard deviations of a patch
+_ROUND = 0.5  # how much of its length is left to a bone in a region without a long axis
 _SHORTEST, _LONGEST = 0.01, 0.5  # of the size
 
 
@@ -94,12 +95,14 @@ def _ends(along: np.ndarray, weight: np.ndarray) -> tuple[float, float]:
     return along[order[first]], along[order[min(last, len(order) - 1)]]
 
 
-def _part_bone(region, weight, middle, axis, goal) -> tuple[np.ndarray, np.ndarray]:
-    """Head and tail of a bone that runs through its region."""
+def _part_bone(region, weight, middle, variance, axis, goal) -> tuple[np.ndarray, np.ndarray]:
+    """Head and tail of a bone that runs through its region; in a round one it ends sooner, or it would hide
+    all that lies around it."""
     if (goal - middle) @ axis > 0:
         axis = -axis
     low, high = _ends((region - middle) @ axis, weight)
-    return middle + low * axis, middle + high * axis
+    roundness = np.sqrt(max(variance[1], 0.0) / max(variance[2], 1e-30))
+    return middle + low * axis, middle + (high - _ROUND * roundness * (high - low)) * axis
 
 
 def _within(head, tail, size: float, otherwise) -> np.ndarray:
@@ -125,6 +128,7 @@ def place(rest, dense, triangles, world=None, parents=None, joints=None) -> Bone
     world = np.eye(3) if world is None else world
     points, dense = rest.astype(np.float64), dense.astype(np.float64)
     size, normals = diagonal(rest), vertex_normals(rest, triangles)
+    areas = np.linalg.norm(normals, axis=1)
     goals = toward_core(points, dense)
     bones = Bones(*(np.zeros((dense.shape[1], *shape)) for shape in ((3,), (3,), (3,), (8, 3))))
     for b, column in enumerate(dense.T):
@@ -139,12 +143,11 @@ def place(rest, dense, triangles, world=None, parents=None, joints=None) -> Bone
         variance, axes = np.linalg.eigh((spread * weight[:, None]).T @ spread / weight.sum())  # rising
         bones.boxes[b] = box(region, axes)
         outward = weight @ normals[rows]
-        total = weight @ np.linalg.norm(normals[rows], axis=1)
-        if np.linalg.norm(outward) > _PATCH * total:
+        if np.linalg.norm(outward) > _PATCH * (weight @ areas[rows]):
             head = middle
             tail = middle + _unit(outward, world[2]) * _PIN * np.sqrt(max(variance[2], 0.0))
         else:
-            head, tail = _part_bone(region, weight, middle, axes[:, 2], goals[b])
+            head, tail = _part_bone(region, weight, middle, variance, axes[:, 2], goals[b])
         bones.heads[b], bones.tails[b] = head, _within(head, tail, size, world[2])
     if joints is not None:
         _along_skeleton(bones, np.asarray(parents), np.asarray(joints, float), size, world)

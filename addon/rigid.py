@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 _PULL = 1e-6  # of the body's own moment: how strongly the frame before decides what is open
+_OPEN = 1e-3  # second singular value over the first: the body is as good as a line
 _SAMPLE = 400  # vertices; the body's motion does not need them all
 _STEPS = 5
 _NEAR = 2e-3  # of the size: distances below it count as squares
@@ -21,6 +22,12 @@ def nearest_rotation(matrix: np.ndarray) -> np.ndarray:
     u, _, v = np.linalg.svd(matrix)
     u[..., 2] *= np.sign(np.linalg.det(u) * np.linalg.det(v))[..., None]
     return u @ v
+
+
+def _open(moments: np.ndarray) -> bool:
+    """Whether in any frame the moments leave a turn to choose."""
+    values = np.linalg.svd(moments, compute_uv=False)
+    return bool((values[:, 1] <= _OPEN * values[:, 0]).any())
 
 
 def _least_squares(points, targets, weights, before) -> tuple[np.ndarray, np.ndarray]:
@@ -34,6 +41,8 @@ def _least_squares(points, targets, weights, before) -> tuple[np.ndarray, np.nda
     pull = _PULL * max(float(points.var(axis=0).sum()), np.finfo(float).tiny)
     if before is not None:
         rotations = nearest_rotation(moments + pull * before)
+    elif not _open(moments):
+        rotations = nearest_rotation(moments)
     else:
         rotations, rotation = np.empty((len(targets), 3, 3)), np.eye(3)
         for f, moment in enumerate(moments):

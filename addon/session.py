@@ -10,7 +10,7 @@ from .convert import Result, Step
 current: Session | None = None
 
 _WORDS = {
-    "Reading": "Reading the motion",
+    "Reading": "Reading",
     "Solving": "Solving",
     "Building": "Building",
     "Measuring": "Measuring",
@@ -53,17 +53,20 @@ class Session:
         """While it reads or plays frames, an artist's edits would get into the motion."""
         return self.step.stage != "Solving"
 
-    def words(self) -> str:
-        """Stage, percent, error so far and time left, for a progress bar."""
+    def progress(self) -> str:
+        """Stage, percent and time left, short enough for a bar in the sidebar."""
         step, spent = self.step, time.monotonic() - self._began
         parts = [f"{_WORDS[step.stage]} {100 * step.fraction:.0f} %"]
-        if step.error is not None:
-            parts.append(f"error {step.error:.2g} %")
-        if step.bones:
-            parts.append(f"{step.bones} bones")
         if spent > 1 and step.fraction > 0.02:
             parts.append(f"{spent * (1 - step.fraction) / step.fraction:.0f} s left")
         return " · ".join(parts)
+
+    def fit(self) -> str:
+        """The error so far; empty while there is none."""
+        if self.step.error is None:
+            return ""
+        bones = f" with {self.step.bones} bones" if self.step.bones else ""
+        return f"Error {self.step.error:.2g} %{bones}"
 
 
 def start(steps: Generator[Step, None, Result]) -> Session:

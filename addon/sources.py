@@ -178,7 +178,7 @@ def motion_words(obj) -> list[str]:
         words.append("the mesh's own animation")
     if _object_moves(obj):
         words.append("the object's own motion")
-    return words
+    return list(dict.fromkeys(words))
 
 
 def _file_trouble(obj) -> str | None:

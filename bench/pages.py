@@ -81,6 +81,9 @@ def summary_rows(kept):
     if r := kept.get("memory"):
         what = f"peak memory, {r['vertices']:,} vertices x {r['frames']} frames x {r['bones']} bones, draft"
         yield what, number(r["peak"] / 1e9, 2, " GB"), "8 GB", "7 GB"
+    if r := kept.get("blender"):
+        what = f"capture and build in Blender against the default solve ({label(r)} as a .pc2)"
+        yield what, number(r["ratio"], 2), "0.33", ""
 
 
 def summary(kept):
@@ -267,6 +270,15 @@ def noise_page(r):
     yield "Roughness: root mean square difference of a weight between neighbours."
 
 
+def blender_page(r):
+    yield "## In Blender"
+    stages = ", ".join(f"{stage} {r[stage]:.2f} s" for stage in ("capture", "solve", "build", "measure"))
+    yield (
+        f"{label(r)}, {r['vertices']:,} vertices x {r['frames']} frames as a .pc2, default settings, all"
+        f" cores, Blender {r['blender']}: {stages}. Capture and build take {r['ratio']:.2f} of the solve."
+    )
+
+
 PAGES = {
     "table2": lambda r: table_2_page("Against SSDR's Table 2 (best, rest free, plain least squares)", r),
     "defaults": lambda r: table_2_page("Against SSDR's Table 2 (best, rest kept, local weights)", r),
@@ -280,6 +292,7 @@ PAGES = {
     "threads": threads_page,
     "memory": memory_page,
     "noise": noise_page,
+    "blender": blender_page,
 }
 
 

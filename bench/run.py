@@ -19,13 +19,15 @@ import math
 import platform
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
 BENCH = Path(__file__).resolve().parent
 ROOT = BENCH.parent
-sys.path.insert(0, str(ROOT / "addon"))
+sys.path[:0] = [str(ROOT / "addon"), str(ROOT / "tools")]
 
+import blenders
 import numpy as np
 
 import made_up
@@ -487,6 +489,32 @@ def noise(bench):
     return {"name": name, "bones": bones, "percent": NOISE, "frames": len(clean), "rows": rows}
 
 
+def blender(_bench):
+    """What Blender's side of a conversion takes against the solver, on a sequence brought in as a .pc2."""
+    path = DATA / "samba.npz"
+    if not path.is_file():
+        say(f"  there is no {path}")
+        return None
+    names = blenders.fitting()
+    if not names:
+        say(f"  {blenders.none_fits()}")
+        return None
+    command = [blenders.bpy_python(names[-1]), BENCH / "blender.py", path]
+    library = {"OSSIFY_LIBRARY": str(native.library_path())}
+    with tempfile.TemporaryDirectory(prefix="ossify-") as resources:
+        environment = os.environ | library | {"BLENDER_USER_RESOURCES": resources}
+        ran = subprocess.run(
+            [*map(str, command)], env=environment, capture_output=True, text=True, timeout=900, check=False
+        )
+    if ran.returncode:
+        say(f"  it did not come through: {ran.stderr.strip().splitlines()[-1:]}")
+        return None
+    answer = json.loads(ran.stdout.splitlines()[-1])
+    ratio = (answer["capture"] + answer["build"]) / answer["solve"]
+    say(f"  samba {answer['bones']}: capture and build take {ratio:.2f} of the solve")
+    return {"name": "samba", "blender": names[-1], "ratio": ratio, **answer}
+
+
 SECTIONS = {
     section.__name__: section
     for section in (
@@ -502,6 +530,7 @@ SECTIONS = {
         threads,
         memory,
         noise,
+        blender,
     )
 }
 

@@ -2,6 +2,7 @@
 
     python tools/blenders.py python 4.2      prints the Python in which `import bpy` is Blender 4.2
     python tools/blenders.py list            the Blenders that fit the Pythons at hand, one a line
+    python tools/blenders.py any             whether there is one at all; if not, it says why
 
 "oldest" and "newest" stand for the first and the last of the list. What is not there yet is made in the
 cache folder: no root, half a minute and a gigabyte each.
@@ -16,7 +17,16 @@ import zipfile
 from pathlib import Path
 from typing import NamedTuple
 
-from cache import FOLDER, alone, interpreter, make_environment, pinned, pip, refuse_unfit_python, stop
+from cache import (
+    FOLDER,
+    alone,
+    interpreter,
+    make_environment,
+    pinned,
+    pip,
+    refuse_unfit_python,
+    stop,
+)
 from platforms import PLATFORMS, this_platform
 
 
@@ -61,7 +71,7 @@ def none_fits():
 
 
 def bpy_python(name):
-    """The Python in which `import bpy` is this Blender."""
+    """The Python in which `import bpy` is this Blender; Unavailable where it cannot be fetched."""
     release = RELEASES[name]
     folder = FOLDER / f"bpy-{release.bpy}-python{release.python}"
     whole = folder / "whole"
@@ -72,12 +82,24 @@ def bpy_python(name):
                 stop(f"Blender {name} as a package needs Python {release.python}, which is not here.")
             refuse_unfit_python()
             print(f"getting Blender {release.bpy} into {folder}", file=sys.stderr)
-            try:
-                make_environment(folder, f"bpy=={release.bpy}", f"numpy=={release.numpy}", python=python)
-            except subprocess.CalledProcessError as error:
-                stop(f"could not make {folder}: `{' '.join(map(str, error.cmd))}` failed (see above).")
+            make_environment(folder, f"bpy=={release.bpy}", f"numpy=={release.numpy}", python=python)
             whole.touch()
     return interpreter(folder)
+
+
+def script(path, *arguments):
+    """A command that runs a Python file in a Blender without a window: a person's own, or the newest bpy."""
+    given = ["--", *map(str, arguments)]
+    own = os.environ.get("BLENDER")
+    if own:
+        if not shutil.which(own):
+            stop(f"BLENDER names {own}, which is no program.")
+        quiet = ["--background", "--factory-startup", "--python-exit-code", "1"]
+        return [own, *quiet, "--python", str(path), *given]
+    names = fitting()
+    if not names:
+        stop(f"{none_fits()}.")
+    return [str(bpy_python(names[-1])), str(path), *given]
 
 
 def pytest_folder():
@@ -136,13 +158,25 @@ def _scripts_alone():
     return scripts
 
 
+def untestable():
+    """Why the extension cannot be tested here in any Blender; None when it can."""
+    if this_platform() not in PLATFORMS:
+        return f"no extension is made for {this_platform()}"
+    return None if os.environ.get("BLENDER") or fitting() else none_fits()
+
+
 def main():
     names = fitting()
     if sys.argv[1:] == ["list"]:
         print("\n".join(names))
         return
+    if sys.argv[1:] == ["any"]:
+        why = untestable()
+        if why:
+            print(f"skipped the tests in Blender: {why}")
+        sys.exit(why is not None)
     if len(sys.argv) != 3 or sys.argv[1] != "python":
-        stop("usage: python tools/blenders.py python 4.2|...|oldest|newest, or list")
+        stop("usage: python tools/blenders.py python 4.2|...|oldest|newest, list, or any")
     if not names:
         stop(none_fits() + ".")
     name = {"oldest": names[0], "newest": names[-1]}.get(sys.argv[2], sys.argv[2])

@@ -13,6 +13,16 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ossify"
 STALE = 1800  # seconds after which a lock was left by somebody who was killed
+TRIES = 3  # of a download
+PAUSE = 10  # seconds between them
+PIP_LIMIT = 900  # seconds
+
+
+class Unavailable(SystemExit):
+    """Something that is not on this machine could not be fetched: its sentence ends the tool, if uncaught."""
+
+    def __init__(self, sentence):
+        super().__init__(f"{Path(sys.argv[0]).name}: {sentence}")
 
 
 def stop(sentence):
@@ -68,13 +78,27 @@ def interpreter(folder):
     return folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
 
+def attempt(command, limit, environment=None):
+    """Whether a command succeeded within `limit` seconds; what it says goes to stderr."""
+    try:
+        return subprocess.run(command, stdout=sys.stderr, timeout=limit, env=environment).returncode == 0
+    except subprocess.TimeoutExpired:
+        return False
+
+
 def pip(python, *arguments):
+    """Tries again when it fails: networks do."""
     command = [str(python), "-m", "pip", "--disable-pip-version-check", *map(str, arguments)]
-    subprocess.run(command, check=True, stdout=sys.stderr)
+    for wait in (*[PAUSE] * (TRIES - 1), 0):
+        if attempt(command, PIP_LIMIT):
+            return
+        time.sleep(wait)
+    raise Unavailable(f"`{' '.join(command[1:])}` failed {TRIES} times (see above).")
 
 
 def make_environment(folder, *requirements, python=sys.executable):
     """A virtual environment with packages: names with versions, or "-r" and a file."""
     shutil.rmtree(folder, ignore_errors=True)
-    subprocess.run([str(python), "-m", "venv", str(folder)], check=True)
+    if not attempt([str(python), "-m", "venv", str(folder)], PIP_LIMIT):
+        raise Unavailable(f"{python} could not make an environment in {folder} (see above).")
     pip(interpreter(folder), "install", "--quiet", "--only-binary", ":all:", *requirements)

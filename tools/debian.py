@@ -7,11 +7,10 @@ that is only memory, on any Linux where one is root.
 import os
 import platform
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
-from cache import FOLDER, alone
+from cache import FOLDER, Unavailable, alone, attempt
 
 SUITES = {"trixie": "4.3", "sid": "5.2 or newer"}  # and the Blender in it
 PACKAGES = [
@@ -23,6 +22,7 @@ PACKAGES = [
     *("mesa-vulkan-drivers", "imagemagick"),
 ]
 SCREEN = "1280x800"
+TRIES, LIMIT = 2, 600  # of making a system, and the seconds for each
 
 
 def install_packages(*names):
@@ -33,8 +33,7 @@ def install_packages(*names):
     apt = ["apt-get", "-q", "-o", "DPkg::Lock::Timeout=300"]
     install = [*apt, "install", "-y", "--no-install-recommends", *names]
     for command in (install, [*apt, "update"], install):
-        done = subprocess.run(command, env=environment, capture_output=True, timeout=900)
-        if command is install and done.returncode == 0:
+        if attempt(command, 300, environment) and command is install:
             return True
     return False
 
@@ -52,27 +51,28 @@ def unfit():
 
 
 def root_of(suite):
-    """The root filesystem with Blender, made if it is not there; None if it cannot be."""
+    """The root filesystem with Blender, made if it is not there; Unavailable if it cannot be."""
     folder = FOLDER / f"debian-{suite}"
     recipe = " ".join(PACKAGES)
     made = folder / "made-of"
     with alone(folder):
         if not (made.exists() and made.read_text() == recipe):
             print(f"getting Debian {suite} with Blender {SUITES[suite]} into {folder}", file=sys.stderr)
-            if not _make(suite, folder):
-                return None
+            _make(suite, folder)
             made.write_text(recipe)
     return folder
 
 
 def _make(suite, folder):
-    shutil.rmtree(folder, ignore_errors=True)
     command = ["mmdebstrap", "--mode=root", "--variant=minbase", "--quiet", f"--include={','.join(PACKAGES)}"]
     # the lists of unstable may be older than they say they can be
     command += ['--aptopt=Acquire::Check-Valid-Until "false"', '--aptopt=Acquire::Retries "3"']
     command += [f"--dpkgopt=path-exclude=/usr/share/{what}/*" for what in ("man", "doc", "locale")]
-    done = subprocess.run([*command, suite, str(folder)], timeout=1800)
-    return done.returncode == 0
+    for _ in range(TRIES):
+        shutil.rmtree(folder, ignore_errors=True)
+        if attempt([*command, suite, str(folder)], LIMIT):
+            return
+    raise Unavailable(f"Debian {suite} could not be made in {TRIES} tries (see above).")
 
 
 def inside(root, arguments, shown=(), written=(), environment=None, window=False):

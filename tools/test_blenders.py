@@ -17,11 +17,11 @@ from pathlib import Path
 
 import blenders
 import debian
-from cache import ROOT, stop
+from cache import ROOT, Unavailable, stop
 from extension import zip_path
 from platforms import this_platform
 
-LIMITS = {"tests": 1500, "window": 600}  # seconds
+LIMITS = {"tests": 600, "window": 600}  # seconds
 SCREENS = ROOT / "build" / "screens"
 SCRIPTS = {"tests": ROOT / "tests" / "inside.py", "window": ROOT / "tests" / "window" / "drive.py"}
 HOW = {
@@ -84,32 +84,40 @@ def _blender_arguments(part, arguments):
     ]
 
 
+def find_one(name):
+    """The Blender of this name, or a sentence why it cannot be had."""
+    if name in debian.SUITES:
+        why = debian.unfit()
+        return why or Debian(name, debian.root_of(name))
+    if name not in blenders.RELEASES:
+        stop(f"there is no Blender {name} here, only {', '.join([*blenders.RELEASES, *debian.SUITES])}.")
+    python = blenders.RELEASES[name].python
+    return Package(name) if blenders.python_for(python) else f"its bpy package needs Python {python}"
+
+
 def find(names):
-    """The Blenders of these names, and a sentence for each that cannot be had."""
+    """The Blenders of these names, and a sentence for each that cannot be had.
+
+    `oldest` and `newest` must be had where they fit the Python at hand.
+    """
     if os.environ.get("BLENDER"):
         return [Own(os.environ["BLENDER"])], []
-    found, missing = [], []
     fitting = blenders.fitting()
     ends = {"oldest": fitting[:1], "newest": fitting[-1:]}
-    names = [name for asked in names for name in ends.get(asked, [asked])]
-    for name in dict.fromkeys(names):
-        if name in debian.SUITES:
-            why = debian.unfit()
-            root = None if why else debian.root_of(name)
-            if root is None:
-                missing.append(f"skipped Debian {name}: {why or 'it could not be made (see above)'}")
-            else:
-                found.append(Debian(name, root))
-        elif name not in blenders.RELEASES:
-            stop(f"there is no Blender {name} here, only {', '.join([*blenders.RELEASES, *debian.SUITES])}.")
-        elif name in fitting:
-            found.append(Package(name))
+    needed = [end for name in names for end in ends.get(name, [])]
+    asked = dict.fromkeys(end for name in names for end in ends.get(name, [name]))
+    found, missing = [], []
+    for name in asked:
+        try:
+            blender = find_one(name)
+        except Unavailable as error:
+            if name in needed:
+                raise
+            blender = str(error)
+        if isinstance(blender, str):
+            missing.append(f"skipped Blender {name}: {blender}")
         else:
-            missing.append(
-                f"skipped Blender {name}: its bpy package needs Python {blenders.RELEASES[name].python}"
-            )
-    if not fitting:
-        missing.append(f"skipped the bpy packages: {blenders.none_fits()}")
+            found.append(blender)
     return found, missing
 
 

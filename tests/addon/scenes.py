@@ -156,6 +156,7 @@ _VOLATILE = {
     "stats",
     "texspace_location",
 }
+_INTERFACE = {"window_managers", "screens", "workspaces", "all_ids"}  # the last holds the others again
 _VOLATILE |= {"texspace_size", "bound_box", "dimensions"}  # known once evaluated
 
 
@@ -204,7 +205,7 @@ def picture():
     scene.frame_set(scene.frame_current, subframe=scene.frame_subframe)
     blocks = {}
     for prop in bpy.data.bl_rna.properties:
-        if prop.type == "COLLECTION" and prop.identifier not in {"window_managers", "screens", "workspaces"}:
+        if prop.type == "COLLECTION" and prop.identifier not in _INTERFACE:
             for block in getattr(bpy.data, prop.identifier):
                 blocks[prop.identifier, block.name_full] = {**_plain(block), "parts": list(_parts(block))}
     layer = bpy.context.view_layer

@@ -1,12 +1,16 @@
 """The command line: every kind of file in and out, several at once, and exit codes that mean something."""
 
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import bpy
 import numpy as np
 import pytest
 import scenes
-from ossify import command, formats, options
+from ossify import command, formats, native, options
 
 FAST = ["--bones", "4", "--quality", "draft", "--quiet"]
 
@@ -162,6 +166,56 @@ def test_wrong_arguments(tmp_path, capsys):
     assert run("convert", some, "--output", "rig.glb", "--bones", "0") == command.WRONG
     assert "--bones is 0" in capsys.readouterr().err
     assert run("--help") == 0
+    assert run("convert", some, "--output", tmp_path / "{name}.blend") == command.WRONG
+    assert "overwrite an input" in capsys.readouterr().err
+
+
+def test_what_nobody_foresaw_fails_one_input(tmp_path, capsys, monkeypatch):
+    good = save_moving(tmp_path / "good.blend")
+    bad = save_moving(tmp_path / "bad.blend", scenes.grid("Bad"))
+    opened = formats.Opened._open
+
+    def break_on_bad(self):
+        if self.path == bad:
+            raise ZeroDivisionError("of somebody else")
+        opened(self)
+
+    monkeypatch.setattr(formats.Opened, "_open", break_on_bad)
+    code = run("convert", bad, good, "--output", tmp_path / "{name}.glb", *FAST)
+    assert code == command.FAILED
+    assert "It failed (ZeroDivisionError: of somebody else)." in capsys.readouterr().err
+    assert (tmp_path / "good.glb").is_file()
+
+
+def test_a_report_that_cannot_be_written(tmp_path, capsys):
+    path = save_moving(tmp_path / "scene.blend")
+    (tmp_path / "taken").write_text("")
+    arguments = ["--output", tmp_path / "rig.glb", "--report", tmp_path / "taken" / "r.json", *FAST]
+    assert run("convert", path, *arguments) == command.FAILED
+    assert "taken" in capsys.readouterr().err
+
+
+def outside(*arguments):
+    """The command as a person calls it, in a process of its own."""
+    if bpy.app.binary_path:
+        call = [bpy.app.binary_path, "--factory-startup", "--addons", command.__package__]
+        call += ["--command", command.NAME]
+    else:
+        call = [sys.executable, str(Path(command.__file__).parent)]
+    environment = os.environ | {"OSSIFY_LIBRARY": str(native.library_path())}
+    return subprocess.run(
+        [*call, *map(str, arguments)], env=environment, capture_output=True, text=True, timeout=120
+    )
+
+
+def test_a_process_of_its_own(tmp_path):
+    path = save_moving(tmp_path / "scene.blend")
+    done = outside("convert", path, "--output", tmp_path / "rig.glb", *FAST)
+    assert done.returncode == command.DONE, done.stderr
+    assert "E_RMS" in done.stdout
+    assert (tmp_path / "rig.glb").is_file()
+    assert outside("info", tmp_path / "gone.blend").returncode == command.FAILED
+    assert outside("convert").returncode == command.WRONG
 
 
 def test_flags_cover_every_setting_and_imply_what_they_belong_to():
@@ -181,7 +235,7 @@ def test_flags_cover_every_setting_and_imply_what_they_belong_to():
         parser.parse_args.__self__._subparsers._group_actions[0].choices["convert"].format_help().split()
     )
     for field in options.FIELDS:
-        assert field == "hide_source" or "--" + field.replace("_", "-") in text
+        assert "--" + field.replace("_", "-") in text
 
 
 def test_progress_goes_to_stderr(tmp_path, capsys):

@@ -35,6 +35,23 @@ def test_progress_rises_through_the_stages(source):
     assert [stage for stage in stages if stage != "Solving"] == ["Reading", "Building", "Measuring"]
 
 
+def world_points(obj):
+    """As they are evaluated now, without asking for a frame."""
+    evaluated = obj.evaluated_get(bpy.context.view_layer.depsgraph)
+    matrix = np.array(evaluated.matrix_world)
+    points = np.array([vertex.co for vertex in evaluated.data.vertices])
+    return points @ matrix[:3, :3].T + matrix[:3, 3]
+
+
+def test_a_new_rig_shows_the_frame_that_the_scene_is_in():
+    source = scenes.key_shapes(scenes.grid())
+    bpy.context.scene.frame_set(3)
+    (mesh,) = convert.run(steps_of(source)).meshes
+    shown = world_points(mesh)
+    bpy.context.scene.frame_set(3)
+    assert shown == pytest.approx(world_points(mesh), abs=1e-6)
+
+
 def unhurried(steps):
     """The steps, with one alone for the whole wait for the solver."""
     waited = False
@@ -133,7 +150,8 @@ def test_another_file_is_opened_while_it_runs(source, tmp_path):
 def test_a_session_ends_cancels_and_speaks(source):
     running = session.start(steps_of(source))
     while not running.advance(0.001):
-        assert "%" in running.words()
+        assert "%" in running.progress()
+        assert running.fit().startswith("Error") == (running.step.error is not None)
     assert running.result.armature.name == "Sheet Rig"
     session.end()
     running = session.start(steps_of(chain.build.hide(source, bpy.context.view_layer, False) or source))

@@ -161,8 +161,22 @@ def test_contradictions_are_explained_before_work_starts():
     assert "undeformed" in options.contradiction(settings, scene)
 
 
+def test_paragraphs_fit_the_sidebar_and_lose_no_word():
+    text = "only a mesh that keeps its vertices can become a rig"
+    lines = panel._lines(text, 12, len)
+    assert " ".join(lines) == text
+    assert max(map(len, lines)) <= 12
+    assert panel._lines("a Donaudampfschiff b", 5, len) == ["a", "Donaudampfschiff", "b"]
+
+
 def test_everything_is_registered():
     for cls in (*operators.CLASSES, *panel.CLASSES, *properties.CLASSES):
         assert cls.is_registered
     assert "convert" in dir(bpy.ops.ossify)
     assert bpy.types.OSSIFY_PT_convert.bl_category == "Ossify"
+
+
+@pytest.mark.parametrize("menu", ["VIEW3D_MT_object_animation", "VIEW3D_MT_object_convert"])
+def test_it_is_in_the_menus_and_so_in_the_search(menu):
+    assert operators.draw_menu in getattr(bpy.types, menu).draw._draw_funcs
+    assert "INTERNAL" not in operators.OSSIFY_OT_convert.bl_options

@@ -3,6 +3,7 @@
 blender --enable-event-simulate --python tests/window/drive.py -- ZIP PICTURES RESULT
 """
 
+import importlib
 import sys
 import time
 from pathlib import Path
@@ -16,7 +17,8 @@ ZIP, PICTURES, RESULT = map(Path, sys.argv[sys.argv.index("--") + 1 :])
 MODULE = "bl_ext.user_default.ossify"
 CONVERT, CANCEL = "bpy.ops.ossify.convert(", "bpy.ops.ossify.cancel("
 LIMIT = 500  # seconds for everything
-CANCEL_LIMIT = 1.0  # an idle machine needs less than a quarter of it
+CANCEL_LIMIT = 0.25  # from when Blender hands over the key; before, it may be drawing, slowly here
+GROWTH_LIMIT = 60.0  # until a progress bar has grown by a pixel
 PAUSE_LIMIT = 4.0  # of the interface; drawing is slow here
 
 screen = Screen(PICTURES)
@@ -69,6 +71,12 @@ def armatures():
     return [obj for obj in bpy.data.objects if obj.type == "ARMATURE"]
 
 
+def take_long():
+    """Settings that leave time to look, to press and to interfere."""
+    settings = bpy.context.scene.ossify
+    settings.bones, settings.quality = 150, "BEST"
+
+
 def start():
     yield from screen.press(CONVERT)
     yield from wait_for(running, 5, "the conversion starts")
@@ -87,35 +95,55 @@ def the_sidebar_offers_it():
     assert screen.bar_length(screen.picture("sidebar")) == 0
 
 
+def hear_cancel():
+    """Notes when a key or button reaches the running conversion; a list that gets the moment."""
+    session = importlib.import_module(f"{MODULE}.session").Session
+    heard, cancel = [], session.cancel
+
+    def listening(self):
+        heard.append(time.monotonic())
+        cancel(self)
+
+    session.cancel = listening
+    return heard
+
+
 def escape_cancels(before):
+    heard = hear_cancel()
+    take_long()
     yield from start()
     yield 0.5
     assert running(), "it was over before anybody could have seen it"
     yield from screen.key("ESC")
-    pressed = time.monotonic()
     yield from wait_for(lambda: not running(), 5, "ESC ends it")
-    took = time.monotonic() - pressed
+    ended = time.monotonic()
+    took, late = ended - heard[0], heard[0] - screen.pressed
     assert took < CANCEL_LIMIT, f"ESC took {took:.2f} s"
+    assert late < PAUSE_LIMIT, f"ESC was heard after {late:.2f} s"
     yield from stays_as(before, "ESC")
-    note(f"ESC cancels within {took + 0.05:.2f} s, and the scene is as it was")
+    note(f"ESC, heard after {late:.2f} s, cancels within {took:.2f} s; the scene is as it was")
     screen.picture("escaped")
 
 
 def the_bar_grows_until_the_button_cancels(before):
     yield from start()
-    lengths = []
-    for name in ("progress", "more-progress"):
+    yield 2.0
+    lengths = [screen.bar_length(screen.picture("progress"))]
+    assert lengths[0] > 0, "there is no progress bar"
+    until = time.monotonic() + GROWTH_LIMIT
+    while lengths[-1] <= lengths[0]:
+        assert time.monotonic() < until, f"the progress bar had {lengths} pixels"
         yield 2.0
         assert running(), "it was over before anybody could have seen it"
-        lengths.append(screen.bar_length(screen.picture(name)))
-    assert 0 < lengths[0] < lengths[1], f"the progress bar had {lengths} pixels"
+        lengths.append(screen.bar_length(screen.picture("more-progress")))
     yield from screen.press(CANCEL)
     yield from wait_for(lambda: not running(), 5, "the button ends it")
     yield from stays_as(before, "Cancel")
-    note(f"the progress bar grew from {lengths[0]} to {lengths[1]} pixels; its button cancels, too")
+    note(f"the progress bar grew from {lengths[0]} to {lengths[-1]} pixels; its button cancels, too")
 
 
 def it_converts():
+    bpy.ops.ossify.preset(preset="GAME")
     yield from start()
     took, longest = yield from wait_for(lambda: not running(), 200, "the conversion")
     assert len(armatures()) == 1, "no armature came of it"
@@ -155,13 +183,15 @@ def disturbances_do_no_harm():
     undo = screen.key("Z", ctrl=True)
     for name, disturb in (("undo", undo), ("delete", remove_the_source()), ("new file", open_another_file())):
         make_flag()
+        take_long()
         yield from screen.open_sidebar("Ossify")
         yield from start()
         yield 1.0
         yield from disturb
-        yield from wait_for(lambda: not running(), 200, f"the conversion after {name}")
+        yield from wait_for(lambda: not running(), 10, f"the conversion after {name}")
         yield DRAWN
         screen.picture(name.replace(" ", "-"))
+        yield from screen.key("ESC")  # closes what Blender says about it
     note("undo, deleting the source and opening a file while it runs do no harm")
 
 

@@ -18,6 +18,7 @@ import numpy as np
 DRAWN = 0.3  # seconds until what was done is on the screen, in software
 SHORT = 0.05
 BAR = (71, 114, 179)  # a progress bar in Blender's own theme
+CHECKBOX = 20  # pixels; a ticked one has the same colour
 
 
 def play(script, ended, limit):
@@ -63,6 +64,7 @@ class Screen:
     def __init__(self, folder):
         self.folder = Path(folder)
         self.taken = 0
+        self.pressed = 0.0  # when a key was pressed last
 
     @property
     def window(self):
@@ -89,6 +91,12 @@ class Screen:
         subprocess.run(["import", "-window", "root", str(path)], check=True, timeout=60)
         return path
 
+    def keep(self, path, kept):
+        """A copy with 256 colours at most, small enough for a manual."""
+        convert = shutil.which("magick") or "convert"
+        few = ["+dither", "-colors", "256", "-strip", "-define", "png:compression-level=9"]
+        subprocess.run([convert, str(path), *few, f"PNG8:{kept}"], check=True, timeout=60)
+
     def bar_length(self, path):
         """Pixels of the longest progress bar in the sidebar, in a picture."""
         convert = shutil.which("magick") or "convert"
@@ -99,7 +107,8 @@ class Screen:
         pixels = np.frombuffer(made.stdout, np.uint8).reshape(window.height, window.width, 3)[::-1]
         part = pixels[sidebar.y : sidebar.y + sidebar.height, sidebar.x : sidebar.x + sidebar.width]
         blue = np.abs(part.astype(int) - BAR).max(axis=2) < 12
-        return int(blue.sum(axis=1).max())
+        longest = int(blue.sum(axis=1).max())
+        return longest if longest > CHECKBOX else 0
 
     def button(self, call):
         """Goes down the sidebar with the mouse to the button of an operator; returns where it is, or None.
@@ -129,6 +138,7 @@ class Screen:
         """A key or a mouse button, at a place; else in the middle of the viewport."""
         x, y = at or self.middle()
         yield from self.move(x, y)
+        self.pressed = time.monotonic()
         for value in ("PRESS", "RELEASE"):
             self.window.event_simulate(type=kind, value=value, x=x, y=y, **held)
         yield SHORT

@@ -1,0 +1,142 @@
+"""Runs inside Blender: makes moving meshes, converts them with the installed extension, shows what came out.
+
+    python demo/inside.py -- ZIP FOLDER [WIDTH]                      with a bpy package
+    blender --background --python demo/inside.py -- ZIP FOLDER [WIDTH]
+
+FOLDER gets demo.blend, a .glb for each mesh, report.json and demo.png, as wide as asked for.
+"""
+
+import importlib
+import json
+import os
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+import bpy
+import picture
+import scenes
+
+EXTENSION = "bl_ext.user_default.ossify"
+COLUMNS = "mesh vertices frames bones error largest keys rig cache glb seconds".split()
+LEGEND = """
+error: root mean square distance between rig and source over all vertices and frames, in percent of the size;
+rig, cache: bytes of keys and weights, and of the same motion as a point cache; seconds: of the conversion"""
+
+
+class Case(NamedTuple):
+    make: Callable
+    how: str
+    settings: dict
+    frame: int  # of the picture
+    turn: tuple[float, float]  # about the vertical, then toward the camera
+
+
+CASES = {
+    "creature": Case(scenes.creature, "shape keys", {"bones": 34}, 62, (0.3, 0.3)),
+    "flag": Case(scenes.flag, "a cloth simulation", {"bones": 40, "smoothness": 2.0}, 46, (-0.75, 0.2)),
+}
+
+
+def say(text=""):
+    """To people: demo/run.py knows these lines among Blender's own by their start."""
+    for line in text.split("\n"):
+        print("demo:", line, flush=True)
+
+
+def install(zip_file):
+    done = bpy.ops.extensions.package_install_files(
+        filepath=str(zip_file), repo="user_default", enable_on_install=True
+    )
+    if done != {"FINISHED"} or EXTENSION not in bpy.context.preferences.addons:
+        sys.exit(f"Blender {bpy.app.version_string} did not install {zip_file}.")
+    for room in ("build", "convert", "formats", "heat", "options", "report"):
+        importlib.import_module(f"{EXTENSION}.{room}")
+    return sys.modules[EXTENSION]
+
+
+def convert(ossify, source, settings):
+    context = bpy.context
+    options = ossify.options.Options(hide_source=False, **settings)
+    steps = ossify.convert.convert(context.scene, context.view_layer, [source], options)
+    return ossify.convert.run(steps)
+
+
+def save(folder, reports):
+    """demo.blend, as an artist would leave it, and the reports."""
+    bpy.context.scene.frame_set(1)
+    bpy.ops.wm.save_as_mainfile(filepath=str(folder / "demo.blend"), check_existing=False, copy=True)
+    (folder / "report.json").write_text(json.dumps(reports, indent=1) + "\n", encoding="utf-8")
+
+
+def captions(report, how):
+    percent = report.percent
+    return (
+        f"{report.vertices:,} vertices, {len(report.times)} frames, moved by {how}",
+        f"{report.bones} bones, {report.keys:,} keys, {report.sizes()[0]} instead of {report.sizes()[2]}",
+        f"mean {percent(report.mean):.2g} % of the size, largest {percent(report.maximum):.2g} %",
+    )
+
+
+def figures(ossify, name, report, glb, seconds):
+    percent, size = report.percent, ossify.report.size_words
+    rig, _, cache = report.sizes()
+    errors = f"{percent(report.rms):.2g} %", f"{percent(report.maximum):.2g} %"
+    counts = (report.vertices, len(report.times), report.bones)
+    return [name, *map(str, counts), *errors, str(report.keys), rig, cache, size(glb), f"{seconds:.1f}"]
+
+
+def table(rows):
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for first, *others in rows:
+        cells = [cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True)]
+        say("  ".join([first.ljust(widths[0]), *cells]))
+
+
+def main():
+    zip_file, folder, *width = sys.argv[sys.argv.index("--") + 1 :]
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    ossify = install(zip_file)
+    scenes.empty_scene()
+    lines, reports, rows = [COLUMNS], {}, []
+    for name, case in CASES.items():
+        say(f"making and converting the {name}")
+        source = case.make()
+        began = time.perf_counter()
+        result = convert(ossify, source, case.settings)
+        seconds = time.perf_counter() - began
+        glb = folder / f"{name}.glb"
+        ossify.formats.write(glb, result.armature, result.meshes, influences=4)
+        lines.append(figures(ossify, name, result.report, glb.stat().st_size, seconds))
+        reports[name] = result.report.to_json()
+        rows.append(
+            picture.take(ossify, source, result, case.frame, case.turn, captions(result.report, case.how))
+        )
+        ossify.build.hide(source, bpy.context.view_layer, True)
+    save(folder, reports)
+    say("drawing the picture")
+    picture.render(ossify, rows, folder / "demo.png", *map(int, width))
+    say()
+    table(lines)
+    say(LEGEND)
+
+
+try:
+    main()
+    code = 0
+except SystemExit as end:
+    print(end, file=sys.stderr)
+    code = 1
+except BaseException:
+    traceback.print_exc()
+    code = 1
+sys.stdout.flush()
+sys.stderr.flush()
+os._exit(code)  # with add-ons enabled, Blender may not come to its end by itself

@@ -1,0 +1,143 @@
+"""Runs inside a Blender with a window: takes the manual's pictures while the extension is used.
+
+blender --enable-event-simulate --python demo/screens.py -- ZIP PICTURES
+"""
+
+import importlib
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "tests" / "window")]
+
+import bpy
+import scenes
+from hands import Screen, leave, play, wait_for
+from mathutils import Euler, Vector
+
+ZIP, PICTURES = map(Path, sys.argv[sys.argv.index("--") + 1 :])
+CONVERT = "bpy.ops.ossify.convert("
+LIMIT = 400  # seconds for everything
+SLOW = 1.0  # until a whole new screen is drawn, in software
+
+screen = Screen(tempfile.mkdtemp())
+
+
+def install():
+    done = bpy.ops.extensions.package_install_files(
+        filepath=str(ZIP), repo="user_default", enable_on_install=True
+    )
+    assert done == {"FINISHED"}, done
+
+
+def in_view(**more):
+    window, area = screen.window, screen.area()
+    return bpy.context.temp_override(window=window, area=area, region=screen.region("WINDOW"), **more)
+
+
+def make_creature():
+    for obj in list(bpy.data.objects):
+        bpy.data.objects.remove(obj)
+    scene = bpy.context.scene
+    scene.frame_start, scene.frame_end = 1, scenes.FRAMES
+    creature = scenes.creature()
+    scene.frame_set(62)
+    return creature
+
+
+def look():
+    """Only the viewport, seen a little from above."""
+    with in_view():
+        bpy.ops.screen.screen_full_area()
+    yield SLOW
+    space = screen.area().spaces.active
+    space.region_3d.view_perspective = "PERSP"
+    space.region_3d.view_rotation = Euler((1.22, 0, -0.25)).to_quaternion()
+    space.region_3d.view_location, space.region_3d.view_distance = Vector((-1.5, 0, -0.1)), 6.4
+    space.show_region_toolbar = False
+    space.overlay.show_cursor = False
+    yield from screen.open_sidebar("Ossify")
+    yield SLOW
+
+
+def running():
+    return any(operator.bl_idname == "OSSIFY_OT_convert" for operator in screen.window.modal_operators)
+
+
+def keep(name):
+    """As a small file with few colours, which is enough for an interface."""
+    yield from screen.move(*screen.middle())
+    yield SLOW
+    screen.keep(screen.picture(name), PICTURES / f"{name}.png")
+
+
+def convert():
+    yield from screen.press(CONVERT)
+    yield from wait_for(running, 5, "the conversion starts")
+    session = importlib.import_module("bl_ext.user_default.ossify.session")
+    yield from wait_for(lambda: session.current and session.current.step.fraction > 0.3, 60, "the solver")
+    screen.keep(screen.picture("progress"), PICTURES / "progress.png")
+    yield from wait_for(lambda: not running(), 200, "the conversion")
+    yield SLOW
+
+
+def fold_settings():
+    """The report is what matters now: the first panel is folded by a click on its head."""
+    sidebar = screen.region("UI")
+    yield from screen.key("LEFTMOUSE", (sidebar.x + 60, sidebar.y + sidebar.height - 12))
+    yield SLOW
+
+
+def show_bones():
+    (armature,) = (obj for obj in bpy.data.objects if obj.type == "ARMATURE")
+    with in_view(active_object=armature, object=armature):
+        bpy.ops.object.mode_set(mode="POSE")
+    yield SLOW
+    yield from keep("rig")
+    with in_view(active_object=armature, object=armature):
+        bpy.ops.object.mode_set(mode="OBJECT")
+    return armature
+
+
+def show_error(armature):
+    armature.hide_set(True)
+    with in_view():
+        armature.ossify.show_error = True
+    bpy.context.view_layer.objects.active = armature.children[0]
+    yield SLOW
+    yield from keep("error")
+    with in_view():
+        armature.ossify.show_error = False
+    armature.hide_set(False)
+    bpy.context.view_layer.objects.active = armature
+
+
+def show_export():
+    bpy.context.preferences.view.filebrowser_display_type = "SCREEN"
+    with in_view():
+        bpy.ops.export_scene.gltf("INVOKE_DEFAULT", filepath="/home/artist/creature.glb", use_selection=True)
+    yield 2 * SLOW
+    screen.keep(screen.picture("export"), PICTURES / "export.png")
+
+
+def script():
+    install()
+    make_creature()
+    yield from look()
+    yield from keep("panel")
+    yield from convert()
+    yield from fold_settings()
+    armature = yield from show_bones()
+    yield from show_error(armature)
+    yield from show_export()
+
+
+def ended(error):
+    if error is not None:
+        screen.keep(screen.picture("failure"), PICTURES / "failure.png")
+    leave(1 if error is not None else 0)
+
+
+bpy.context.preferences.view.show_splash = False
+play(script(), ended, LIMIT)

@@ -1,0 +1,73 @@
+"""Makes the pictures of the manual anew (`make pictures`): python tools/pictures.py
+
+docs/pictures/demo.png is rendered by demo/inside.py, the others are taken by demo/screens.py in Debian's
+Blender with a window.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import blenders
+import debian
+from cache import ROOT, stop
+from extension import zip_path
+from platforms import this_platform
+
+PICTURES = ROOT / "docs" / "pictures"
+SUITE = "trixie"
+WIDTH = 920  # of the rendered one: a page is not wider
+LIMIT = 900  # seconds
+MOST_BYTES = 300_000
+
+
+def run(command, folder):
+    log = folder / "log.txt"
+    with open(log, "w") as words:
+        done = subprocess.run([*map(str, command)], stdout=words, stderr=words, timeout=LIMIT)
+    if done.returncode:
+        stop(f"no pictures:\n{log.read_text()[-3000:]}")
+
+
+def render(zip_file, folder):
+    os.environ["BLENDER_USER_RESOURCES"] = str(folder)
+    run(blenders.script(ROOT / "demo" / "inside.py", zip_file, folder, WIDTH), folder)
+    shutil.copy(folder / "demo.png", PICTURES)
+
+
+def take(zip_file, folder):
+    why = debian.unfit()
+    root = None if why else debian.root_of(SUITE)
+    if root is None:
+        stop(f"no pictures of the screen: {why or 'Debian could not be made'}.")
+    blender = [
+        *("blender", "--enable-event-simulate", "--window-geometry", "0", "0", *debian.SCREEN.split("x")),
+        *("--factory-startup", "--python-exit-code", "1", "--python", ROOT / "demo" / "screens.py"),
+        *("--", zip_file, PICTURES),
+    ]
+    environment = {"BLENDER_USER_RESOURCES": str(folder / "resources")}
+    (folder / "resources").mkdir()
+    run(debian.inside(root, blender, [ROOT], [folder, PICTURES], environment, window=True), folder)
+
+
+def main():
+    zip_file = zip_path(this_platform())
+    if not zip_file.is_file():
+        stop(f"{zip_file.relative_to(ROOT)} is not there; make extension makes it.")
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    makers = {"render": render, "screens": take}
+    for name in sys.argv[1:] or makers:
+        with tempfile.TemporaryDirectory(prefix="ossify-") as folder:
+            makers[name](zip_file, Path(folder))
+    for path in sorted(PICTURES.glob("*.png")):
+        size = path.stat().st_size
+        print(f"  {path.relative_to(ROOT)}  {size / 1000:.0f} kB")
+        if size > MOST_BYTES:
+            stop(f"{path.name} has {size} bytes; {MOST_BYTES} are the most that a page should ask for.")
+
+
+if __name__ == "__main__":
+    main()

@@ -10,6 +10,7 @@
  * Joints are drawn to where they were found (joint.c), not to where they were last: along a hinge they would
  * drift. As there, the pull grows with the error that no joint avoids. With a plane of symmetry the form is
  * averaged with its mirror image, so its lowest point is symmetric. */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -136,7 +137,7 @@ static void add_pull(JointFit *fit, double square) {
     for (size_t i = 0; i < size; i++) {
         const size_t s = 4 * (i / 3) + 3;
         const int is_root = linkage->parent[i / 3] < 0;
-        const double own = is_root ? 1 : pull * linkage->normal[s * n + s] + 1e-300;
+        const double own = is_root ? 1 : pull * linkage->normal[s * n + s] + DBL_MIN;
         fit->form[i * size + i] += own;
         fit->slope[i] = is_root ? 0 : fit->slope[i] + own * (linkage->anchor[i] - linkage->joint[i]);
     }

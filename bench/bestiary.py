@@ -60,7 +60,9 @@ WOLF = (
 def snake(bones=16, length=0.15):
     """One chain along y, the root at the head."""
     at = [(0.0, length * i, 0.1) for i in range(bones + 1)]
-    return tuple(Bone(f"body.{i:02}", f"body.{i - 1:02}" if i else "", at[i], at[i + 1]) for i in range(bones))
+    return tuple(
+        Bone(f"body.{i:02}", f"body.{i - 1:02}" if i else "", at[i], at[i + 1]) for i in range(bones)
+    )
 
 
 def spider():

@@ -1,4 +1,4 @@
-"""Makes made-up creatures; runs in a Python that has bpy:  breed.py OUTFOLDER VARIANT NAME...
+"""Makes a made-up creature; runs in a Python that has bpy:  breed.py OUTFOLDER swing,hinges NAME
 
 bones     of a rigify metarig, without those the bestiary leaves out
 body      capsules around the bones, remeshed to one closed surface; small parts get smaller triangles
@@ -25,6 +25,7 @@ import addon_utils
 import bmesh
 import mathutils
 import numpy as np
+
 from bestiary import CREATURES, Bone
 
 FRAMES = 60
@@ -33,7 +34,7 @@ LEAST_OWNED = 8  # vertices a bone must have more than half of
 STIFF_ONE_IN = 7
 STIFF_ANGLE = math.radians(2)
 NOISE = 0.0005  # of the diagonal
-GRADING = 0.7  # triangles' size follows girth to this power
+GRADING = 0.85  # triangles' size follows girth to this power
 
 
 class Failure(Exception):
@@ -62,7 +63,9 @@ def metarig_bones(module):
     importlib.import_module(f"rigify.metarigs.{module}").create(rig)
     bpy.ops.object.mode_set(mode="OBJECT")
     bones = [
-        Bone(bone.name, bone.parent.name if bone.parent else "", tuple(bone.head_local), tuple(bone.tail_local))
+        Bone(
+            bone.name, bone.parent.name if bone.parent else "", tuple(bone.head_local), tuple(bone.tail_local)
+        )
         for bone in rig.data.bones
     ]
     empty_scene()
@@ -136,9 +139,13 @@ def ball_points():
 def capsule_mesh(segments):
     ball, whole = ball_points(), bmesh.new()
     for head, tail, radius in segments:
-        points = [whole.verts.new(centre + radius * p) for centre in map(np.array, (head, tail)) for p in ball]
+        points = [
+            whole.verts.new(centre + radius * p) for centre in map(np.array, (head, tail)) for p in ball
+        ]
         hull = bmesh.ops.convex_hull(whole, input=points)
-        swallowed = [v for v in {*hull["geom_interior"], *hull["geom_unused"]} if isinstance(v, bmesh.types.BMVert)]
+        swallowed = [
+            v for v in {*hull["geom_interior"], *hull["geom_unused"]} if isinstance(v, bmesh.types.BMVert)
+        ]
         bmesh.ops.delete(whole, geom=swallowed, context="VERTS")
     mesh = bpy.data.meshes.new("capsules")
     whole.to_mesh(mesh)
@@ -209,7 +216,7 @@ class Collapse:
             p, q, r = (new if w == v else self.at[w] for w in self.corners[t])
             before, after = normal(a, b, c), normal(p, q, r)
             across = sum(x * y for x, y in zip(before, after, strict=True))
-            if across < 0.3 * math.hypot(*before) * math.hypot(*after):
+            if across < 0.2 * math.hypot(*before) * math.hypot(*after):
                 return True
         return False
 
@@ -217,9 +224,8 @@ class Collapse:
         """w into v; False when the surface would not stay one."""
         beside = self.neighbours(v), self.neighbours(w)
         shared = self.around[v] & self.around[w]
-        if len(shared) != 2 or len(beside[0] & beside[1]) != 2 or min(map(len, beside)) < 4:
-            return False
-        if any(len(self.around[u]) < 4 for u in beside[0] & beside[1]):
+        common = beside[0] & beside[1]
+        if len(shared) != 2 or len(common) != 2 or any(len(self.around[u]) < 5 for u in common):
             return False
         middle = tuple((x + y) / 2 for x, y in zip(self.at[v], self.at[w], strict=True))
         if self.turns_over(v, middle, shared) or self.turns_over(w, middle, shared):
@@ -243,11 +249,24 @@ class Collapse:
                 if corners[i - 1] < corners[i]:
                     yield self.entry(corners[i - 1], corners[i])
 
+    def relax(self):
+        """Every vertex goes half the way to the middle of its neighbours, along the surface."""
+        for v in (v for v, near in enumerate(self.around) if near):
+            around = sorted(self.neighbours(v))
+            middle = [sum(self.at[w][i] for w in around) / len(around) for i in range(3)]
+            normals = [normal(*(self.at[w] for w in self.corners[t])) for t in sorted(self.around[v])]
+            up = [sum(n[i] for n in normals) for i in range(3)]
+            long = math.hypot(*up) or 1
+            step = [(middle[i] - self.at[v][i]) / 2 for i in range(3)]
+            lift = sum(step[i] * up[i] for i in range(3)) / long**2
+            self.at[v] = tuple(self.at[v][i] + step[i] - lift * up[i] for i in range(3))
+
     def down_to(self, vertices):
-        """Edges that could not collapse get another chance when their surroundings have changed."""
+        """In rounds: a relaxed surface lets edges collapse that could not before."""
         left, before = len(self.at), math.inf
         while vertices < left < before:
             before = left
+            self.relax()
             self.heap = sorted(self.all_edges())
             while left > vertices and self.heap:
                 length, v, w = heapq.heappop(self.heap)
@@ -293,6 +312,7 @@ def body_of(creature, bones):
     sizes = wanted_sizes(points.astype(np.float64), segments)
     collapse = Collapse(points, triangles, sizes)
     collapse.down_to(creature.vertices)
+    collapse.relax()
     points, triangles = collapse.surface()
     refuse_broken(points, triangles)
     return points, triangles
@@ -337,17 +357,24 @@ def automatic_weights(points, triangles, bones):
     return weights
 
 
+def mirrored(name):
+    return re.sub(r"\.([LR])(?=\.|$)", lambda side: ".R" if side.group(1) == "L" else ".L", name)
+
+
 def merge_idle(bones, weights):
-    """Bones that own next to nothing go to their parents, the least one first."""
+    """Bones that own next to nothing go to their parents, the least one first, on both sides."""
     while True:
         owned = np.sum(weights > 0.5 * weights.sum(axis=1, keepdims=True), axis=0)
         least = 1 + int(np.argmin(owned[1:]))
         if owned[least] >= LEAST_OWNED:
             break
         names = [bone.name for bone in bones]
-        weights[:, names.index(bones[least].parent)] += weights[:, least]
-        weights = np.delete(weights, least, axis=1)
-        bones = without(bones, {names[least]})
+        for name in {bones[least].name, mirrored(bones[least].name)} & set(names):
+            b = names.index(name)
+            weights[:, names.index(bones[b].parent)] += weights[:, b]
+        kept = without(bones, {bones[least].name, mirrored(bones[least].name)})
+        weights = weights[:, [names.index(bone.name) for bone in kept]]
+        bones = kept
     if owned[0] < LEAST_OWNED:
         raise Failure("the root moves nothing.")
     return bones, weights
@@ -418,7 +445,10 @@ def played(rig, body, bones, turns, moves):
 def in_rest(rig, bones, axes):
     """Axes of the bones' own as directions in the rest pose"""
     return np.stack(
-        [np.array(rig.data.bones[bone.name].matrix_local.to_3x3()) @ axis for bone, axis in zip(bones, axes, strict=True)]
+        [
+            np.array(rig.data.bones[bone.name].matrix_local.to_3x3()) @ axis
+            for bone, axis in zip(bones, axes, strict=True)
+        ]
     )
 
 
@@ -464,15 +494,14 @@ def make(name, variants, folder):
 
 
 def main():
-    folder, variants, names = Path(sys.argv[1]), sys.argv[2].split(","), sys.argv[3:]
-    for name in names:
-        try:
-            make(name, variants, folder)
-        except Failure as failure:
-            print(f"{name}: {failure}", file=sys.stderr, flush=True)
-            os._exit(1)
-    sys.stdout.flush()
-    os._exit(0)  # bpy as a package may crash while it unloads
+    folder, variants, name = Path(sys.argv[1]), sys.argv[2].split(","), sys.argv[3]
+    code = 0
+    try:
+        make(name, variants, folder)
+    except Failure as failure:
+        print(f"{name}: {failure}", file=sys.stderr, flush=True)
+        code = 1
+    os._exit(code)  # bpy as a package may crash while it unloads
 
 
 if __name__ == "__main__":

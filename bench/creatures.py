@@ -25,6 +25,8 @@ CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ossi
 sys.path[:0] = [str(BENCH), str(ROOT / "tools"), str(ROOT / "addon")]
 
 import blenders
+import cache
+
 from bestiary import CREATURES
 
 VARIANTS = ("swing", "hinges")
@@ -42,7 +44,11 @@ def make(folder, names, variants):
         print(f"no creatures: {blenders.none_fits()}.", flush=True)
         return False
     folder.mkdir(parents=True, exist_ok=True)
-    python = blenders.bpy_python(fitting[-1])
+    try:
+        python = blenders.bpy_python(fitting[-1])
+    except SystemExit as refusal:
+        print(f"no creatures: {refusal}", flush=True)
+        return False
     for name in names:
         command = [str(python), str(BENCH / "breed.py"), str(folder), ",".join(variants), name]
         try:
@@ -72,11 +78,12 @@ def paths():
         name: {Path(file_name(name, variant)).stem: folder / file_name(name, variant) for variant in VARIANTS}
         for name in CREATURES
     }
-    missing = [name for name, pair in files.items() if not all(path.is_file() for path in pair.values())]
-    if missing:
-        print(f"making {', '.join(missing)} in {folder}", flush=True)
-        if not make(folder, missing, VARIANTS):
-            return {}
+    with cache.alone(folder):
+        missing = [name for name, pair in files.items() if not all(path.is_file() for path in pair.values())]
+        if missing:
+            print(f"making {', '.join(missing)} in {folder}", flush=True)
+            if not make(folder, missing, VARIANTS):
+                return {}
     return {stem: path for pair in files.values() for stem, path in pair.items()}
 
 

@@ -215,7 +215,7 @@ extensions: ## build/dist: the zips for every platform
 	@$(venv_python) tools/extension.py $(platforms)
 
 demo: extension ## build/demo: moving meshes, the rigs made of them, and a picture of both; prints a table
-	@$(venv_python) demo/run.py
+	@$(venv_python) tools/demo/run.py
 
 pictures: extension ## docs/pictures: those of the README and the manual, made anew
 	@$(venv_python) tools/pictures.py

@@ -18,7 +18,7 @@
 
 /* vertices frames surplus warm between settle cycles after tolerance refine tolerance */
 static const Effort EFFORTS[3] = {
-    [OSSIFY_DRAFT] = {1000, 16, 1.00, 8, 0, 3, 0, 6, 1e-3, 4, 1e-3},
+    [OSSIFY_DRAFT] = {1000, 24, 1.00, 8, 0, 3, 0, 6, 1e-3, 4, 1e-3},
     [OSSIFY_NORMAL] = {1500, 24, 1.15, 6, 2, 10, 3, 8, 3e-4, 10, 3e-4},
     [OSSIFY_BEST] = {4000, 64, 1.33, 12, 3, 30, 24, 12, 1e-4, 80, 2e-5},
 };

@@ -127,7 +127,8 @@ int explore_settle(Descent *descent, int most, double tolerance, double enough, 
     if (how < 0 || descent->wanted == 0) {
         return how;
     }
-    if (effort && is_cut(descent)) {
+    const int is_enough = enough > 0 && model_squared_error(descent->problem, descent->model) <= enough;
+    if (effort && !is_enough && is_cut(descent)) {
         ArenaPiece *mark = arena_mark(&call->arena);
         Model best;
         const int mended =

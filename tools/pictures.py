@@ -1,7 +1,7 @@
 """Makes the pictures of the manual anew (`make pictures`): python tools/pictures.py
 
-docs/pictures/demo.png is rendered by demo/inside.py, the others are taken by demo/screens.py in Debian's
-Blender with a window.
+docs/pictures/demo.png is rendered by tools/demo/inside.py, the others are taken by tools/demo/screens.py
+in Debian's Blender with a window.
 """
 
 import os
@@ -34,7 +34,7 @@ def run(command, folder):
 
 def render(zip_file, folder):
     os.environ["BLENDER_USER_RESOURCES"] = str(folder)
-    run(blenders.script(ROOT / "demo" / "inside.py", zip_file, folder, WIDTH), folder)
+    run(blenders.script(ROOT / "tools" / "demo" / "inside.py", zip_file, folder, WIDTH), folder)
     shutil.copy(folder / "demo.png", PICTURES)
 
 
@@ -45,7 +45,7 @@ def take(zip_file, folder):
         stop(f"no pictures of the screen: {why or 'Debian could not be made'}.")
     blender = [
         *("blender", "--enable-event-simulate", "--window-geometry", "0", "0", *debian.SCREEN.split("x")),
-        *("--factory-startup", "--python-exit-code", "1", "--python", ROOT / "demo" / "screens.py"),
+        *("--factory-startup", "--python-exit-code", "1", "--python", ROOT / "tools" / "demo" / "screens.py"),
         *("--", zip_file, PICTURES),
     ]
     environment = {"BLENDER_USER_RESOURCES": str(folder / "resources")}

@@ -1,7 +1,7 @@
 """Runs inside Blender: makes moving meshes, converts them with the installed extension, shows what came out.
 
-    python demo/inside.py -- ZIP FOLDER [WIDTH]                      with a bpy package
-    blender --background --python demo/inside.py -- ZIP FOLDER [WIDTH]
+    python tools/demo/inside.py -- ZIP FOLDER [WIDTH]                      with a bpy package
+    blender --background --python tools/demo/inside.py -- ZIP FOLDER [WIDTH]
 
 FOLDER gets demo.blend, a .glb for each mesh, report.json and demo.png, as wide as asked for.
 """
@@ -45,7 +45,7 @@ CASES = {
 
 
 def say(text=""):
-    """To people: demo/run.py knows these lines among Blender's own by their start."""
+    """To people: tools/demo/run.py knows these lines among Blender's own by their start."""
     for line in text.split("\n"):
         print("demo:", line, flush=True)
 

@@ -1,6 +1,6 @@
 """Runs inside a Blender with a window: takes the manual's pictures while the extension is used.
 
-blender --enable-event-simulate --python demo/screens.py -- ZIP PICTURES
+blender --enable-event-simulate --python tools/demo/screens.py -- ZIP PICTURES
 """
 
 import importlib
@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "tests" / "window")]
+sys.path[:0] = [str(HERE), str(HERE.parents[1] / "tests" / "window")]
 
 import bpy
 import scenes

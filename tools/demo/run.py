@@ -1,7 +1,7 @@
-"""Shows what Ossify does (`make demo`): python demo/run.py
+"""Shows what Ossify does (`make demo`): python tools/demo/run.py
 
-Runs demo/inside.py in the newest bpy package that fits the Python at hand, or in the Blender that $BLENDER
-names, with settings and extensions of its own; the result is in build/demo.
+Runs tools/demo/inside.py in the newest bpy package that fits the Python at hand, or in the Blender that
+$BLENDER names, with settings and extensions of its own; the result is in build/demo.
 """
 
 import os
@@ -11,7 +11,7 @@ import tempfile
 import threading
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 
 import blenders
@@ -20,7 +20,7 @@ from extension import zip_path
 from platforms import this_platform
 
 FOLDER = ROOT / "build" / "demo"
-SAID = "demo: "  # starts the lines of demo/inside.py that are for people
+SAID = "demo: "  # starts the lines of tools/demo/inside.py that are for people
 LIMIT = 900  # seconds; two minutes are usual
 
 
@@ -44,7 +44,7 @@ def main():
     zip_file = zip_path(this_platform())
     if not zip_file.is_file():
         stop(f"{zip_file.relative_to(ROOT)} is not there; make extension makes it.")
-    command = blenders.script(ROOT / "demo" / "inside.py", zip_file, FOLDER)
+    command = blenders.script(ROOT / "tools" / "demo" / "inside.py", zip_file, FOLDER)
     FOLDER.mkdir(parents=True, exist_ok=True)
     path = FOLDER / "log.txt"
     with tempfile.TemporaryDirectory(prefix="ossify-") as resources, open(path, "w") as log:

@@ -309,7 +309,7 @@ def blender_page(r):
 
 def skeleton_page(r):
     yield "## Skeletons of creatures that are known"
-    yield "Edges found of the true ones; joints off in percent of the diagonal, mean; E_RMS free, articulated."
+    yield "Edges found of the true ones; joints off in percent of the diagonal, mean; E_RMS free, jointed."
     head = ("creature, bones", "true weights held", "joints off", "solved", "joints off", "root", "counted")
     rows = []
     for row in r["rows"]:

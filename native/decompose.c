@@ -194,6 +194,26 @@ static int64_t solve_budget(Task *task, Model *model) {
     }
 }
 
+/* As many bones as there are parts, counted on the largest sample: small parts must be in it. */
+static int64_t solve_parts(Task *task, Model *model) {
+    Call *call = task->call;
+    const Effort *effort = &EFFORTS[call->settings->quality];
+    Effort counting = *effort;
+    Levels levels;
+    ArenaPiece *mark = arena_mark(&call->arena);
+    counting.sample_vertices = EFFORTS[OSSIFY_BEST].sample_vertices;
+    set_share(call, 0.05, 0.3);
+    const int count = levels_make(call, &task->whole, &counting, &levels)
+                          ? parts_count(call, &levels.few, (int)call->settings->bones, &counting)
+                          : 0;
+    arena_return(&call->arena, mark);
+    if (count == 0) {
+        return call_ended(call);
+    }
+    set_share(call, call->progress.fraction, 0.98);
+    return solve_count(task, count, effort, model);
+}
+
 /* Given bones without weights need nothing: the first pass finds them. Given weights without bones
  * need transforms that fit. */
 static int fit_given_weights(Task *task, Model *model) {
@@ -259,6 +279,8 @@ int64_t decompose(Call *call, const ossify_poses *poses, ossify_rig *rig) {
     }
     if (rig->given != OSSIFY_GIVEN_NOTHING) {
         status = solve_given(&task, &model);
+    } else if (call->settings->budget_kind == OSSIFY_BUDGET_PARTS) {
+        status = solve_parts(&task, &model);
     } else if (call->settings->budget_kind != OSSIFY_BUDGET_NONE) {
         status = solve_budget(&task, &model);
     } else {

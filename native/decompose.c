@@ -204,7 +204,7 @@ static int64_t solve_parts(Task *task, Model *model) {
     counting.sample_vertices = EFFORTS[OSSIFY_BEST].sample_vertices;
     set_share(call, 0.05, 0.3);
     const int count = levels_make(call, &task->whole, &counting, &levels)
-                          ? parts_count(call, &levels.few, (int)call->settings->bones, &counting)
+                          ? parts_count(call, &levels.few, (int)call->settings->bones)
                           : 0;
     arena_return(&call->arena, mark);
     if (count == 0) {

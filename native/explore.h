@@ -28,7 +28,7 @@ int explore_settle(Descent *descent, int most, double tolerance, double enough, 
 int explore_drop(Descent *descent, int rank, int between, double *share);
 
 /* parts.c: how many parts an articulated body has, at most `most`; 0 when the call must end. */
-int parts_count(Call *call, const Problem *problem, int most, const Effort *effort);
+int parts_count(Call *call, const Problem *problem, int most);
 
 /* Room that a model needs while it is explored. */
 int explore_capacity(int bones, const Effort *effort);

@@ -1,107 +1,368 @@
 /* parts.c - how many parts an articulated body has.
  *
- * With more bones than parts, some bone can always go at no cost; at the true number the next removal
- * costs a part, and the error jumps. So: more bones than needed, settled, and the cheapest leaves as long
- * as it raises the squared E_RMS by no more than 0.2^2 + 0.02 E^2. When hardly any could leave there were
- * too few to begin with, and the search starts again with twice as many.
+ * With more bones than parts some bone can always go at no cost; at the true number the next removal costs a
+ * part, and the error jumps. So:
+ *     grow     bones are inserted where the error is worst while that lowers it much, so that no part is missing
+ *     shed     bones leave, the cheapest first, as long as the error does not rise by what a part is worth
+ *     mend     what still has an error is grown and shed again, and taken back unless that helped
+ * A bone leaves by giving its vertices to the bones around them or, when another bone has the same motion, to
+ * that one: with D_f = M_b - M_c and P = sum_v w^2 p~ p~' the change is sum_f tr(D_f P D_f'). Two halves of a
+ * part that no vertex shares are found in this way.
  *
- * A body that bends everywhere has no number of parts: no removal is free, and the most bones allowed come
- * back. Spectral gaps (Hasler et al. 2010) and a tolerance of the clustering (Schaefer & Yuksel 2007) count
- * before weights are blended, and take soft creases for parts. */
+ * What a part is worth is looked at where the bone was, so that a toe counts as much as a trunk: the squared
+ * E_RMS may rise by the share of the body that the bone moved, times 1 + E^2 / 2. A body that bends everywhere
+ * has no number of parts; it gets bones until one more is not worth that, or the most allowed.
+ *
+ * Spectral gaps (Hasler et al. 2010) and a tolerance of the clustering (Schaefer & Yuksel 2007) count before
+ * weights are blended, and take soft creases for parts. */
 #include <math.h>
 #include <stdlib.h>
-#define FL (getenv("FL")?atof(getenv("FL")):0.06)
-#define PATIENCE (getenv("PA")?atoi(getenv("PA")):16)
-
+#include <stdio.h>
+#define ENV(n,d) (getenv(n)?atof(getenv(n)):(d))
+#define TRACE(...) do{ if(getenv("TR")) fprintf(stderr,__VA_ARGS__);}while(0)
 
 #include "explore.h"
+#include "reseed.h"
 #include "start.h"
 
-enum { FIRST = 12, GROW = 2, BETWEEN = 4, TRIES = 4 };
+#define FIRST ((int)ENV("N0",24))
+#define WARM ((int)ENV("W",24))
+#define GROW ((int)ENV("GW",16))
+#define BETWEEN ((int)ENV("BT",4))
+#define PATIENCE ((int)ENV("PA",16))
+#define REFUSALS ((int)ENV("RE",10))
+#define FAILURES ((int)ENV("FA",2))
+#define ROUNDS ((int)ENV("CY",8))
+#define UNSEEN ENV("FL",0.04)
+#define LOCAL_WORTH ENV("FR",1)
+#define RELATIVE_WORTH ENV("FS",0.5)
+#define HOPELESS ENV("HO",8)
+#define GROWTH ENV("GR",0.5)
+#define MENDING ENV("EX",0.2)
+#define MUCH ENV("GF",0.6)
 
-#define SURPLUS                        \
-    (getenv("SU") ? atof(getenv("SU")) \
-                  : 0.8)             /* of the bones at the start: fewer left means that there were enough */
-static const double FREE_RISE = 0.2; /* E_RMS that a part is worth at least */
-static const double FREE_SHARE = 0.02;
-static const double REACH = 0.7; /* of the radius: how far bones may reach at first */
+static const double FIRST_REACH = 0.7; /* of the radius: how far bones may reach at first */
+static const double REACH = 0.25;      /* and after a change */
+static const double TINY_SHARE = 1e-4;
+static const double TOLERANCE = 1e-3;
+#define HELP 0.8
 
-static double squared_erms(const Descent *descent) {
-    const double erms = problem_erms(descent->problem, model_squared_error(descent->problem, descent->model));
+/* How a bone would leave. */
+typedef struct Leave {
+    double rise;  /* of the squared E_RMS, before anything is solved again */
+    double share; /* of the body that it moves */
+    int into;     /* the bone that takes its vertices, or -1: those around them */
+    int is_part;  /* it was tried, and is needed */
+} Leave;
+
+typedef struct Count {
+    Descent descent;
+    Model model, kept, best;
+    double *cost;   /* [most] */
+    Leave *leave;   /* [most] */
+    uint8_t *taken; /* [most] */
+} Count;
+
+static double squared_erms(const Count *count) {
+    const Problem *problem = count->descent.problem;
+    const double erms = problem_erms(problem, model_squared_error(problem, &count->model));
     return erms * erms;
 }
 
-/* The rise is seen where the bone was: a toe counts as much as a trunk. */
-static int is_free(double before, double after, double share) {
-    return after - before <= fmax(FL*FL, share * (FREE_RISE * FREE_RISE + FREE_SHARE * before));
+static double worth(double squared, double share) {
+    return fmax(UNSEEN * UNSEEN, share * (LOCAL_WORTH + RELATIVE_WORTH * squared));
+}
+
+/* sum_f tr(D P D') */
+static double merge_cost(const Count *count, int b, int c) {
+    const Model *model = &count->model;
+    const size_t at = (size_t)b * (size_t)model->capacity + (size_t)b;
+    const double *p = count->descent.moments.u + at * MONOMIALS;
+    double sum = 0;
+    for (size_t row = 0; row < 3 * (size_t)count->descent.problem->frames; row++) {
+        const double *m = model->transform + row * 4 * (size_t)model->capacity;
+        double d[4];
+        for (int i = 0; i < 4; i++) {
+            d[i] = m[4 * b + i] - m[4 * c + i];
+        }
+        sum += d[0] * (d[0] * p[0] + 2 * (d[1] * p[3] + d[2] * p[4] + d[3] * p[6])) +
+               d[1] * (d[1] * p[1] + 2 * (d[2] * p[5] + d[3] * p[7])) +
+               d[2] * (d[2] * p[2] + 2 * d[3] * p[8]) + d[3] * d[3] * p[9];
+    }
+    return fmax(sum, 0);
+}
+
+/* What it costs when a bone leaves, each by itself, with neighbours that may reach out; the model stays as it
+ * is. 0 when the call must end. */
+static int look(Count *count) {
+    Descent *descent = &count->descent;
+    const Problem *problem = descent->problem;
+    Model *model = &count->model;
+    const double erms = problem_erms(problem, 1), unit = erms * erms;
+    model_copy(problem, model, &count->kept);
+    descent_restart(descent);
+    descent_reach(descent, REACH, 1);
+    if (descent_run(descent, 1, 0, 0) < 0) {
+        return 0;
+    }
+    descent->plan.removal_cost = count->cost;
+    pass_run(descent->call, problem, model, &descent->moments, &descent->plan);
+    descent->plan.removal_cost = NULL;
+    model_copy(problem, &count->kept, model);
+    descent_restart(descent);
+    for (int b = 0; b < model->bones; b++) {
+        Leave *leave = &count->leave[b];
+        leave->rise = count->cost[b] * unit;
+        leave->share = model_bone_mass(problem, model, b) / problem->total_mass;
+        leave->into = -1;
+        for (int c = 0; c < model->bones; c++) {
+            const double rise = c == b ? INFINITY : merge_cost(count, b, c) * unit;
+            if (rise < leave->rise) {
+                leave->rise = rise;
+                leave->into = c;
+            }
+        }
+    }
+    return !descent->call->arena.failed && !atomic_load(&descent->call->cancelled);
+}
+
+/* The vertices of b follow c. */
+static void fold(const Problem *problem, Model *model, int b, int c) {
+    const size_t k = (size_t)model->influences;
+    for (size_t v = 0; v < (size_t)problem->vertices; v++) {
+        int *bone = model->bone + v * k;
+        double *weight = model->weight + v * k;
+        size_t at_b = k, at_c = k;
+        for (size_t i = 0; i < k; i++) {
+            at_b = bone[i] == b ? i : at_b;
+            at_c = bone[i] == c ? i : at_c;
+        }
+        if (at_b < k && at_c < k) {
+            weight[at_c] += weight[at_b];
+            weight[at_b] = 0;
+        } else if (at_b < k) {
+            bone[at_b] = c;
+        }
+    }
+}
+
+/* The last bone takes the place of the one that goes. */
+static void remove_bone(Count *count, int b) {
+    const int last = count->model.bones - 1;
+    model_remove_bone(count->descent.problem, &count->model, b);
+    count->leave[b] = count->leave[last];
+}
+
+static int cheapest(const Count *count, const uint8_t *taken) {
+    int best = -1;
+    for (int b = 0; b < count->model.bones; b++) {
+        if (!taken[b] && !count->leave[b].is_part &&
+            (best < 0 || count->leave[b].rise < count->leave[best].rise)) {
+            best = b;
+        }
+    }
+    return best;
+}
+
+/* Many bones leave at once if what they cost by themselves is not worth a look. Costs hold one by one, so bones
+ * do not merge in chains, and of those that leave to their neighbours only one may be more than a speck.
+ * Returns how many went, < 0 when the call must end. */
+static int shed_clear(Count *count) {
+    Model *model = &count->model;
+    const double squared = squared_erms(count);
+    double room = UNSEEN * UNSEEN;
+    int gone = 0, to_neighbours = 0;
+    enum { STAYS, LOOKED_AT, TAKES, LEAVES };
+    for (int b = 0; b < model->bones; b++) {
+        count->taken[b] = STAYS;
+    }
+    for (int b = cheapest(count, count->taken); b >= 0 && gone < model->bones - 1;
+         b = cheapest(count, count->taken)) {
+        const Leave *leave = &count->leave[b];
+        if (leave->rise > fmin(room, worth(squared, leave->share))) {
+            break;
+        }
+        count->taken[b] = LOOKED_AT;
+        if (leave->into >= 0 ? count->taken[leave->into] == LEAVES
+                             : leave->share > TINY_SHARE && to_neighbours++ > 0) {
+            continue;
+        }
+        if (leave->into >= 0) {
+            fold(count->descent.problem, model, b, leave->into);
+            count->taken[leave->into] = TAKES;
+        }
+        room -= leave->rise;
+        count->taken[b] = LEAVES;
+        gone++;
+    }
+    for (int b = model->bones - 1; b >= 0; b--) {
+        if (count->taken[b] == LEAVES) {
+            remove_bone(count, b);
+        }
+    }
+    descent_restart(&count->descent);
+    return gone > 0 && descent_run(&count->descent, BETWEEN, 0, 0) < 0 ? -1 : gone;
 }
 
 /* Tries to do without one bone: 1 it went, 0 it is a part, < 0 when the call must end. */
-static int drop_bone(Descent *descent, int rank, const Effort *effort) {
-    const double before = squared_erms(descent);
-    double share = 0;
-    if (!explore_drop(descent, rank, BETWEEN, &share)) {
+static int try_without(Count *count, int b) {
+    Descent *descent = &count->descent;
+    const Leave leave = count->leave[b], last = count->leave[count->model.bones - 1];
+    const double before = squared_erms(count), rise = worth(before, leave.share);
+    model_copy(descent->problem, &count->model, &count->kept);
+    if (leave.into >= 0) {
+        fold(descent->problem, &count->model, b, leave.into);
+    }
+    remove_bone(count, b);
+    descent_restart(descent);
+    descent_reach(descent, REACH, BETWEEN);
+    if (descent_run(descent, BETWEEN, 0, 0) < 0) {
         return -1;
     }
     /* what looks like a part may only need time to find its way */
-    if (!is_free(before, squared_erms(descent), share) &&
-        descent_run(descent, PATIENCE, effort->tolerance, 0) < 0) {
+    const double risen = squared_erms(count) - before;
+    if (risen > rise && risen < HOPELESS * rise && descent_run(descent, PATIENCE, TOLERANCE, 0) < 0) {
         return -1;
     }
-    return is_free(before, squared_erms(descent), share);
+    if (squared_erms(count) - before <= rise) {
+        return 1;
+    }
+    model_copy(descent->problem, &count->kept, &count->model);
+    count->leave[count->model.bones - 1] = last;
+    count->leave[b] = leave;
+    count->leave[b].is_part = 1;
+    descent_restart(descent);
+    return 0;
 }
 
-/* Bones leave until none of the cheapest can go for free; 0 when the call must end. */
-static int drop_free_bones(Descent *descent, const Effort *effort, Model *before) {
-    for (int rank = 0; rank < TRIES && descent->model->bones > rank + 1;) {
-        model_copy(descent->problem, descent->model, before);
-        const int gone = drop_bone(descent, rank, effort);
-        if (gone < 0) {
+/* Bones leave while that is free; 0 when the call must end. */
+static int shed(Count *count) {
+    for (int b = 0; b < count->model.bones; b++) {
+        count->leave[b].is_part = 0;
+        count->taken[b] = 0;
+    }
+    for (int refused = 0, changed = 1; refused < REFUSALS && count->model.bones > 1;) {
+        if (changed) {
+            int gone = 1;
+            while (gone > 0) {
+                gone = look(count) ? shed_clear(count) : -1;
+            }
+            if (gone < 0) {
+                return 0;
+            }
+        }
+        for (int b = 0; b < count->model.bones; b++) {
+            count->taken[b] = 0;
+        }
+        const int b = cheapest(count, count->taken);
+        if (b < 0 || count->model.bones < 2) {
+            break;
+        }
+        changed = try_without(count, b);
+        if (changed < 0) {
             return 0;
         }
-        if (!gone) {
-            model_copy(descent->problem, before, descent->model);
-            descent_restart(descent);
-        }
-        rank = gone ? 0 : rank + 1;
+        refused = changed ? 0 : refused + 1;
     }
     return 1;
 }
 
-/* From `count` bones down; returns how many are left, 0 when the call must end. */
-static int count_from(Call *call, const Problem *problem, int count, const Effort *effort) {
+/* Bones for the worst places; returns how many, < 0 when the call must end. */
+static int grow(Count *count, double growth, int iterations, uint64_t *random) {
+    Descent *descent = &count->descent;
+    const int extra = (int)ceil(growth * count->model.bones);
+    const int inserted = reseed_insert(descent->call, descent->problem, &count->model, extra, random);
+    if (inserted <= 0) {
+        return inserted;
+    }
+    descent_restart(descent);
+    descent_reach(descent, REACH, iterations / 2);
+    return descent_run(descent, iterations, TOLERANCE, 0) < 0 ? -1 : inserted;
+}
+
+/* 0 when the call must end */
+static int grow_all(Count *count) {
+    double squared = squared_erms(count);
+    for (int round = 0; round < ROUNDS && squared > UNSEEN * UNSEEN; round++) {
+        const double before = squared;
+        if (!look(count) || shed_clear(count) < 0) {
+            return 0;
+        }
+        const int inserted = grow(count, GROWTH, GROW, NULL);
+        if (inserted < 0) {
+            return 0;
+        }
+        squared = squared_erms(count);
+        TRACE("  grown %d: %.3f\n", count->model.bones, sqrt(squared));
+        if (inserted == 0 || squared > MUCH * before) {
+            break;
+        }
+    }
+    return 1;
+}
+
+static int mend(Count *count, uint64_t random) {
+    const Problem *problem = count->descent.problem;
+    double least = squared_erms(count);
+    model_copy(problem, &count->model, &count->best);
+    for (int round = 0, failures = 0; round < ROUNDS && failures < FAILURES && least > UNSEEN * UNSEEN; round++) {
+        const int inserted = grow(count, MENDING, WARM, &random);
+        if (inserted <= 0) {
+            return inserted == 0;
+        }
+        if (!shed(count)) {
+            return 0;
+        }
+        const double squared = squared_erms(count);
+        TRACE("  mend %d: %.4f it %d\n", count->model.bones, sqrt(squared), count->descent.iterations);
+        const int fewer = count->model.bones < count->best.bones &&
+                          squared < least + worth(least, 1.0 / count->best.bones);
+        failures = fewer || squared < HELP * least ? 0 : failures + 1;
+        if (fewer || squared < least) {
+            least = squared;
+            model_copy(problem, &count->model, &count->best);
+        } else {
+            model_copy(problem, &count->best, &count->model);
+        }
+        descent_restart(&count->descent);
+    }
+    return 1;
+}
+
+static int count_make(Call *call, const Problem *problem, int most, Count *count) {
     const int influences = (int)call->settings->influences;
-    Model model, before;
-    Descent descent;
+    count->cost = arena_take(&call->arena, (size_t)most, sizeof *count->cost);
+    count->leave = arena_take(&call->arena, (size_t)most, sizeof *count->leave);
+    count->taken = arena_take(&call->arena, (size_t)most, 1);
+    return model_make(call, problem, most, influences, &count->model) &&
+           model_make(call, problem, most, influences, &count->kept) &&
+           model_make(call, problem, most, influences, &count->best);
+}
+
+int parts_count(Call *call, const Problem *problem, int most) {
+    Count count;
+    most = most < problem->vertices ? most : problem->vertices;
     call_stage(call, OSSIFY_STAGE_START);
-    if (!model_make(call, problem, count, influences, &model) ||
-        !model_make(call, problem, count, influences, &before) ||
-        !start_bones(call, problem, OSSIFY_START_GROWN, count, &model)) {
+    if (!count_make(call, problem, most, &count) ||
+        !start_bones(call, problem, OSSIFY_START_GROWN, most < FIRST ? most : FIRST, &count.model)) {
         return 0;
     }
     call_stage(call, OSSIFY_STAGE_EXPLORE);
-    if (!descent_make(call, problem, &model, &descent)) {
+    if (!descent_make(call, problem, &count.model, &count.descent)) {
         return 0;
     }
-    descent.search_first = 1;
-    descent_reach(&descent, REACH, effort->warm + effort->settle);
-    descent_restart(&descent);
-    if (descent_run(&descent, effort->warm + effort->settle, effort->tolerance, 0) < 0 ||
-        !drop_free_bones(&descent, effort, &before)) {
+    count.descent.search_first = 1;
+    descent_reach(&count.descent, FIRST_REACH, WARM);
+    descent_restart(&count.descent);
+    if (descent_run(&count.descent, WARM, TOLERANCE, 0) < 0 || !grow_all(&count)) {
         return 0;
     }
-    return model.bones;
-}
-
-int parts_count(Call *call, const Problem *problem, int most, const Effort *effort) {
-    most = most < problem->vertices ? most : problem->vertices;
-    for (int count = most < FIRST ? most : FIRST;; count *= GROW) {
-        ArenaPiece *mark = arena_mark(&call->arena);
-        count = count < most ? count : most;
-        const int left = count_from(call, problem, count, effort);
-        arena_return(&call->arena, mark);
-        if (left == 0 || left < SURPLUS * count || count == most) {
-            return left;
-        }
+    TRACE(" grown %d: %.3f it %d\n", count.model.bones, sqrt(squared_erms(&count)), count.descent.iterations);
+    if (!shed(&count)) return 0;
+    TRACE(" shed %d: %.3f it %d\n", count.model.bones, sqrt(squared_erms(&count)), count.descent.iterations);
+    if (!mend(&count, (uint64_t)call->settings->seed)) {
+        return 0;
     }
+    TRACE(" end %d it %d\n", count.best.bones, count.descent.iterations);
+    return count.best.bones;
 }

@@ -194,24 +194,30 @@ static int64_t solve_budget(Task *task, Model *model) {
     }
 }
 
-/* As many bones as there are parts, counted on the largest sample: small parts must be in it. */
+/* As many bones as there are parts, found on the largest sample: small parts must be in it. */
 static int64_t solve_parts(Task *task, Model *model) {
     Call *call = task->call;
+    const Problem *whole = &task->whole;
     const Effort *effort = &EFFORTS[call->settings->quality];
+    const int influences = (int)call->settings->influences;
+    const int most = call->settings->bones < whole->vertices ? (int)call->settings->bones : whole->vertices;
     Effort counting = *effort;
     Levels levels;
-    ArenaPiece *mark = arena_mark(&call->arena);
+    Model few;
     counting.sample_vertices = EFFORTS[OSSIFY_BEST].sample_vertices;
-    set_share(call, 0.05, 0.3);
-    const int count = levels_make(call, &task->whole, &counting, &levels)
-                          ? parts_count(call, &levels.few, (int)call->settings->bones)
-                          : 0;
-    arena_return(&call->arena, mark);
-    if (count == 0) {
+    if (!model_make(call, whole, most, influences, model)) {
         return call_ended(call);
     }
-    set_share(call, call->progress.fraction, 0.98);
-    return solve_count(task, count, effort, model);
+    ArenaPiece *mark = arena_mark(&call->arena);
+    set_share(call, 0.05, 0.8);
+    const int found = levels_make(call, whole, &counting, &levels) &&
+                      model_make(call, &levels.few, most, influences, &few) &&
+                      parts_find(call, &levels.few, &few) && levels_carry(call, whole, &levels, &few, model);
+    const double expected =
+        found ? model_squared_error(&levels.few, &few) * whole->frames / levels.few.frames : 0;
+    arena_return(&call->arena, mark);
+    set_share(call, 0.8, 0.98);
+    return found ? refine(task, effort, model->bones, expected, model) : call_ended(call);
 }
 
 /* Given bones without weights need nothing: the first pass finds them. Given weights without bones

@@ -33,40 +33,26 @@ int explore_capacity(int bones, const Effort *effort) {
     return capacity < OSSIFY_MAX_BONES ? capacity : OSSIFY_MAX_BONES;
 }
 
-int explore_drop(Descent *descent, int rank, int between, double *share) {
-    Call *call = descent->call;
-    double *cost = arena_take(&call->arena, (size_t)descent->model->capacity, sizeof *cost);
-    if (!cost) {
-        return 0;
-    }
-    descent->plan.removal_cost = cost;
-    pass_run(call, descent->problem, descent->model, &descent->moments, &descent->plan);
-    descent->plan.removal_cost = NULL;
-    int gone = reseed_cheapest(descent->model, cost);
-    for (int i = 0; i < rank && gone >= 0; i++) {
-        cost[gone] = INFINITY;
-        gone = reseed_cheapest(descent->model, cost);
-    }
-    arena_give(&call->arena, cost);
-    if (call->arena.failed || atomic_load(&call->cancelled) || gone < 0) {
-        return 0;
-    }
-    if (share) {
-        *share = model_bone_mass(descent->problem, descent->model, gone) / descent->problem->total_mass;
-    }
-    model_remove_bone(descent->problem, descent->model, gone);
-    descent_restart(descent);
-    return descent_run(descent, between, 0, 0) >= 0;
-}
-
 /* Removes the cheapest bones until `bones` are left. */
 static int prune(Descent *descent, int bones, int between) {
-    while (descent->model->bones > bones) {
-        if (!explore_drop(descent, 0, between, NULL)) {
-            return 0;
+    Call *call = descent->call;
+    double *cost = arena_take(&call->arena, (size_t)descent->model->capacity, sizeof *cost);
+    int going = cost != NULL;
+    while (going && descent->model->bones > bones) {
+        descent->plan.removal_cost = cost;
+        pass_run(call, descent->problem, descent->model, &descent->moments, &descent->plan);
+        descent->plan.removal_cost = NULL;
+        const int gone = reseed_cheapest(descent->model, cost);
+        if (call->arena.failed || atomic_load(&call->cancelled) || gone < 0) {
+            going = 0;
+            break;
         }
+        model_remove_bone(descent->problem, descent->model, gone);
+        descent_restart(descent);
+        going = descent_run(descent, between, 0, 0) >= 0;
     }
-    return 1;
+    arena_give(&call->arena, cost);
+    return going;
 }
 
 /* One cycle from the model at hand; 0 when the call must end. */

@@ -23,12 +23,9 @@ int explore(Call *call, const Problem *problem, int bones, const Effort *effort,
  * no vertex follows any more and, with `effort`, repairs when the cut to connected regions cost much. */
 int explore_settle(Descent *descent, int most, double tolerance, double enough, const Effort *effort);
 
-/* Removes the bone whose loss costs least (rank 0), or the one after it (1, 2, ...), and iterates `between` times;
- * `share`, which may be NULL, is how much of the body it moved. 0 when the call must end. */
-int explore_drop(Descent *descent, int rank, int between, double *share);
-
-/* parts.c: how many parts an articulated body has, at most `most`; 0 when the call must end. */
-int parts_count(Call *call, const Problem *problem, int most);
+/* parts.c: as many bones as an articulated body has parts, at most model->capacity. Returns 0 when the call must
+ * end. */
+int parts_find(Call *call, const Problem *problem, Model *model);
 
 /* Room that a model needs while it is explored. */
 int explore_capacity(int bones, const Effort *effort);

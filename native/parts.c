@@ -10,42 +10,41 @@
  * part that no vertex shares are found in this way.
  *
  * What a part is worth is looked at where the bone was, so that a toe counts as much as a trunk: the squared
- * E_RMS may rise by the share of the body that the bone moved, times 1 + E^2 / 2. A body that bends everywhere
+ * E_RMS may rise by the share of the body that the bone moved, times 0.4 + E^2 / 2. A body that bends everywhere
  * has no number of parts; it gets bones until one more is not worth that, or the most allowed.
  *
  * Spectral gaps (Hasler et al. 2010) and a tolerance of the clustering (Schaefer & Yuksel 2007) count before
  * weights are blended, and take soft creases for parts. */
 #include <math.h>
-#include <stdlib.h>
-#include <stdio.h>
-#define ENV(n,d) (getenv(n)?atof(getenv(n)):(d))
-#define TRACE(...) do{ if(getenv("TR")) fprintf(stderr,__VA_ARGS__);}while(0)
 
 #include "explore.h"
 #include "reseed.h"
 #include "start.h"
 
-#define FIRST ((int)ENV("N0",24))
-#define WARM ((int)ENV("W",24))
-#define GROW ((int)ENV("GW",16))
-#define BETWEEN ((int)ENV("BT",4))
-#define PATIENCE ((int)ENV("PA",16))
-#define REFUSALS ((int)ENV("RE",10))
-#define FAILURES ((int)ENV("FA",2))
-#define ROUNDS ((int)ENV("CY",8))
-#define UNSEEN ENV("FL",0.04)
-#define LOCAL_WORTH ENV("FR",1)
-#define RELATIVE_WORTH ENV("FS",0.5)
-#define HOPELESS ENV("HO",8)
-#define GROWTH ENV("GR",0.5)
-#define MENDING ENV("EX",0.2)
-#define MUCH ENV("GF",0.6)
+enum {
+    FIRST = 24,    /* bones to begin with */
+    WARM = 24,     /* iterations: of the first bones, and of a mending */
+    SETTLE = 16,   /* after growth */
+    BETWEEN = 4,   /* after a removal */
+    PATIENCE = 16, /* and when it is not clear what the bone was worth */
+    REFUSALS = 10, /* bones in a row that are needed, the cheapest first, before all are taken to be */
+    ROUNDS = 8     /* of growth, and of mending */
+};
+
+static const double LOCAL_WORTH = 0.4;    /* squared E_RMS that a part lowers where it is, at least */
+static const double RELATIVE_WORTH = 0.5; /* and of what is left: noise and bending are no parts */
+static const double UNSEEN = 0.04;        /* E_RMS of the whole body that is nothing */
+static const double HOPELESS = 8;         /* times its worth: a rise that no patience takes back */
+static const double SPECK = 1e-4;         /* share of the body */
+
+static const double GROWTH = 0.5;  /* more bones a round, of those there are */
+static const double MENDING = 0.2; /* the same, to mend */
+static const double MUCH = 0.6;    /* the squared error falls at least to this: growth goes on */
+static const double HELPED = 0.8;  /* or mending does */
 
 static const double FIRST_REACH = 0.7; /* of the radius: how far bones may reach at first */
-static const double REACH = 0.25;      /* and after a change */
-static const double TINY_SHARE = 1e-4;
-static const double TOLERANCE = 1e-3;
-#define HELP 0.8
+static const double REACH = 0.25;      /* and after a change, so that one bone can take another's place */
+static const double TOLERANCE = 1e-3;  /* fall of the error that ends a stage: what is counted is larger */
 
 /* How a bone would leave. */
 typedef struct Leave {
@@ -55,17 +54,21 @@ typedef struct Leave {
     int is_part;  /* it was tried, and is needed */
 } Leave;
 
+/* What shedding does with a bone, for now. */
+typedef enum Fate { STAYS, LOOKED_AT, TAKES, LEAVES } Fate;
+
 typedef struct Count {
     Descent descent;
-    Model model, kept, best;
-    double *cost;   /* [most] */
-    Leave *leave;   /* [most] */
-    uint8_t *taken; /* [most] */
+    Model *model;
+    Model kept, best; /* before a removal, before a mending */
+    double *cost;     /* [capacity] */
+    Leave *leave;     /* [capacity] */
+    Fate *fate;       /* [capacity] */
 } Count;
 
 static double squared_erms(const Count *count) {
     const Problem *problem = count->descent.problem;
-    const double erms = problem_erms(problem, model_squared_error(problem, &count->model));
+    const double erms = problem_erms(problem, model_squared_error(problem, count->model));
     return erms * erms;
 }
 
@@ -75,7 +78,7 @@ static double worth(double squared, double share) {
 
 /* sum_f tr(D P D') */
 static double merge_cost(const Count *count, int b, int c) {
-    const Model *model = &count->model;
+    const Model *model = count->model;
     const size_t at = (size_t)b * (size_t)model->capacity + (size_t)b;
     const double *p = count->descent.moments.u + at * MONOMIALS;
     double sum = 0;
@@ -97,7 +100,7 @@ static double merge_cost(const Count *count, int b, int c) {
 static int look(Count *count) {
     Descent *descent = &count->descent;
     const Problem *problem = descent->problem;
-    Model *model = &count->model;
+    Model *model = count->model;
     const double erms = problem_erms(problem, 1), unit = erms * erms;
     model_copy(problem, model, &count->kept);
     descent_restart(descent);
@@ -148,15 +151,22 @@ static void fold(const Problem *problem, Model *model, int b, int c) {
 
 /* The last bone takes the place of the one that goes. */
 static void remove_bone(Count *count, int b) {
-    const int last = count->model.bones - 1;
-    model_remove_bone(count->descent.problem, &count->model, b);
+    const int last = count->model->bones - 1;
+    model_remove_bone(count->descent.problem, count->model, b);
     count->leave[b] = count->leave[last];
 }
 
-static int cheapest(const Count *count, const uint8_t *taken) {
+static void forget_fates(Count *count) {
+    for (int b = 0; b < count->model->bones; b++) {
+        count->fate[b] = STAYS;
+    }
+}
+
+/* Of the bones that nothing is decided about; -1: there is none. */
+static int cheapest(const Count *count) {
     int best = -1;
-    for (int b = 0; b < count->model.bones; b++) {
-        if (!taken[b] && !count->leave[b].is_part &&
+    for (int b = 0; b < count->model->bones; b++) {
+        if (count->fate[b] == STAYS && !count->leave[b].is_part &&
             (best < 0 || count->leave[b].rise < count->leave[best].rise)) {
             best = b;
         }
@@ -168,35 +178,31 @@ static int cheapest(const Count *count, const uint8_t *taken) {
  * do not merge in chains, and of those that leave to their neighbours only one may be more than a speck.
  * Returns how many went, < 0 when the call must end. */
 static int shed_clear(Count *count) {
-    Model *model = &count->model;
+    Model *model = count->model;
     const double squared = squared_erms(count);
     double room = UNSEEN * UNSEEN;
     int gone = 0, to_neighbours = 0;
-    enum { STAYS, LOOKED_AT, TAKES, LEAVES };
-    for (int b = 0; b < model->bones; b++) {
-        count->taken[b] = STAYS;
-    }
-    for (int b = cheapest(count, count->taken); b >= 0 && gone < model->bones - 1;
-         b = cheapest(count, count->taken)) {
+    forget_fates(count);
+    for (int b = cheapest(count); b >= 0 && gone < model->bones - 1; b = cheapest(count)) {
         const Leave *leave = &count->leave[b];
         if (leave->rise > fmin(room, worth(squared, leave->share))) {
             break;
         }
-        count->taken[b] = LOOKED_AT;
-        if (leave->into >= 0 ? count->taken[leave->into] == LEAVES
-                             : leave->share > TINY_SHARE && to_neighbours++ > 0) {
+        count->fate[b] = LOOKED_AT;
+        if (leave->into >= 0 ? count->fate[leave->into] == LEAVES
+                             : leave->share > SPECK && to_neighbours++ > 0) {
             continue;
         }
         if (leave->into >= 0) {
             fold(count->descent.problem, model, b, leave->into);
-            count->taken[leave->into] = TAKES;
+            count->fate[leave->into] = TAKES;
         }
         room -= leave->rise;
-        count->taken[b] = LEAVES;
+        count->fate[b] = LEAVES;
         gone++;
     }
     for (int b = model->bones - 1; b >= 0; b--) {
-        if (count->taken[b] == LEAVES) {
+        if (count->fate[b] == LEAVES) {
             remove_bone(count, b);
         }
     }
@@ -207,11 +213,11 @@ static int shed_clear(Count *count) {
 /* Tries to do without one bone: 1 it went, 0 it is a part, < 0 when the call must end. */
 static int try_without(Count *count, int b) {
     Descent *descent = &count->descent;
-    const Leave leave = count->leave[b], last = count->leave[count->model.bones - 1];
+    const Leave leave = count->leave[b], last = count->leave[count->model->bones - 1];
     const double before = squared_erms(count), rise = worth(before, leave.share);
-    model_copy(descent->problem, &count->model, &count->kept);
+    model_copy(descent->problem, count->model, &count->kept);
     if (leave.into >= 0) {
-        fold(descent->problem, &count->model, b, leave.into);
+        fold(descent->problem, count->model, b, leave.into);
     }
     remove_bone(count, b);
     descent_restart(descent);
@@ -227,35 +233,35 @@ static int try_without(Count *count, int b) {
     if (squared_erms(count) - before <= rise) {
         return 1;
     }
-    model_copy(descent->problem, &count->kept, &count->model);
-    count->leave[count->model.bones - 1] = last;
+    model_copy(descent->problem, &count->kept, count->model);
+    count->leave[count->model->bones - 1] = last;
     count->leave[b] = leave;
     count->leave[b].is_part = 1;
     descent_restart(descent);
     return 0;
 }
 
+/* Bones leave as long as that is clear; 0 when the call must end. */
+static int shed_all_clear(Count *count) {
+    int gone = 1;
+    while (gone > 0) {
+        gone = look(count) ? shed_clear(count) : -1;
+    }
+    return gone == 0;
+}
+
 /* Bones leave while that is free; 0 when the call must end. */
 static int shed(Count *count) {
-    for (int b = 0; b < count->model.bones; b++) {
+    for (int b = 0; b < count->model->bones; b++) {
         count->leave[b].is_part = 0;
-        count->taken[b] = 0;
     }
-    for (int refused = 0, changed = 1; refused < REFUSALS && count->model.bones > 1;) {
-        if (changed) {
-            int gone = 1;
-            while (gone > 0) {
-                gone = look(count) ? shed_clear(count) : -1;
-            }
-            if (gone < 0) {
-                return 0;
-            }
+    for (int refused = 0, changed = 1; refused < REFUSALS;) {
+        if (changed && !shed_all_clear(count)) {
+            return 0;
         }
-        for (int b = 0; b < count->model.bones; b++) {
-            count->taken[b] = 0;
-        }
-        const int b = cheapest(count, count->taken);
-        if (b < 0 || count->model.bones < 2) {
+        forget_fates(count);
+        const int b = cheapest(count);
+        if (b < 0 || count->model->bones < 2) {
             break;
         }
         changed = try_without(count, b);
@@ -270,8 +276,8 @@ static int shed(Count *count) {
 /* Bones for the worst places; returns how many, < 0 when the call must end. */
 static int grow(Count *count, double growth, int iterations, uint64_t *random) {
     Descent *descent = &count->descent;
-    const int extra = (int)ceil(growth * count->model.bones);
-    const int inserted = reseed_insert(descent->call, descent->problem, &count->model, extra, random);
+    const int extra = (int)ceil(growth * count->model->bones);
+    const int inserted = reseed_insert(descent->call, descent->problem, count->model, extra, random);
     if (inserted <= 0) {
         return inserted;
     }
@@ -280,89 +286,66 @@ static int grow(Count *count, double growth, int iterations, uint64_t *random) {
     return descent_run(descent, iterations, TOLERANCE, 0) < 0 ? -1 : inserted;
 }
 
-/* 0 when the call must end */
+/* Bones are added while that lowers the error much; 0 when the call must end. */
 static int grow_all(Count *count) {
-    double squared = squared_erms(count);
-    for (int round = 0; round < ROUNDS && squared > UNSEEN * UNSEEN; round++) {
-        const double before = squared;
-        if (!look(count) || shed_clear(count) < 0) {
-            return 0;
-        }
-        const int inserted = grow(count, GROWTH, GROW, NULL);
-        if (inserted < 0) {
+    double squared = squared_erms(count), before = INFINITY;
+    for (int round = 0; round < ROUNDS && squared > UNSEEN * UNSEEN && squared <= MUCH * before; round++) {
+        before = squared;
+        if (!look(count) || shed_clear(count) < 0 || grow(count, GROWTH, SETTLE, NULL) < 0) {
             return 0;
         }
         squared = squared_erms(count);
-        TRACE("  grown %d: %.3f\n", count->model.bones, sqrt(squared));
-        if (inserted == 0 || squared > MUCH * before) {
-            break;
-        }
     }
     return 1;
 }
 
+/* More bones at places drawn by chance, and fewer again, while that helps; 0 when the call must end. */
 static int mend(Count *count, uint64_t random) {
     const Problem *problem = count->descent.problem;
     double least = squared_erms(count);
-    model_copy(problem, &count->model, &count->best);
-    for (int round = 0, failures = 0; round < ROUNDS && failures < FAILURES && least > UNSEEN * UNSEEN; round++) {
-        const int inserted = grow(count, MENDING, WARM, &random);
-        if (inserted <= 0) {
-            return inserted == 0;
-        }
-        if (!shed(count)) {
+    for (int round = 0, helped = 1; round < ROUNDS && helped && least > UNSEEN * UNSEEN; round++) {
+        model_copy(problem, count->model, &count->best);
+        if (grow(count, MENDING, WARM, &random) < 0 || !shed(count)) {
             return 0;
         }
-        const double squared = squared_erms(count);
-        TRACE("  mend %d: %.4f it %d\n", count->model.bones, sqrt(squared), count->descent.iterations);
-        const int fewer = count->model.bones < count->best.bones &&
-                          squared < least + worth(least, 1.0 / count->best.bones);
-        failures = fewer || squared < HELP * least ? 0 : failures + 1;
+        const double squared = squared_erms(count), bones = count->best.bones;
+        const int fewer = count->model->bones < bones && squared < least + worth(least, 1 / bones);
+        helped = fewer || squared < HELPED * least;
         if (fewer || squared < least) {
             least = squared;
-            model_copy(problem, &count->model, &count->best);
         } else {
-            model_copy(problem, &count->best, &count->model);
+            model_copy(problem, &count->best, count->model);
         }
         descent_restart(&count->descent);
     }
     return 1;
 }
 
-static int count_make(Call *call, const Problem *problem, int most, Count *count) {
-    const int influences = (int)call->settings->influences;
-    count->cost = arena_take(&call->arena, (size_t)most, sizeof *count->cost);
-    count->leave = arena_take(&call->arena, (size_t)most, sizeof *count->leave);
-    count->taken = arena_take(&call->arena, (size_t)most, 1);
-    return model_make(call, problem, most, influences, &count->model) &&
-           model_make(call, problem, most, influences, &count->kept) &&
-           model_make(call, problem, most, influences, &count->best);
+static int count_make(Call *call, const Problem *problem, Model *model, Count *count) {
+    const size_t most = (size_t)model->capacity;
+    count->model = model;
+    count->cost = arena_take(&call->arena, most, sizeof *count->cost);
+    count->leave = arena_take(&call->arena, most, sizeof *count->leave);
+    count->fate = arena_take(&call->arena, most, sizeof *count->fate);
+    return model_make(call, problem, model->capacity, model->influences, &count->kept) &&
+           model_make(call, problem, model->capacity, model->influences, &count->best) &&
+           descent_make(call, problem, model, &count->descent);
 }
 
-int parts_count(Call *call, const Problem *problem, int most) {
+int parts_find(Call *call, const Problem *problem, Model *model) {
     Count count;
-    most = most < problem->vertices ? most : problem->vertices;
     call_stage(call, OSSIFY_STAGE_START);
-    if (!count_make(call, problem, most, &count) ||
-        !start_bones(call, problem, OSSIFY_START_GROWN, most < FIRST ? most : FIRST, &count.model)) {
+    if (!start_bones(call, problem, OSSIFY_START_GROWN, model->capacity < FIRST ? model->capacity : FIRST,
+                     model)) {
         return 0;
     }
     call_stage(call, OSSIFY_STAGE_EXPLORE);
-    if (!descent_make(call, problem, &count.model, &count.descent)) {
+    if (!count_make(call, problem, model, &count)) {
         return 0;
     }
     count.descent.search_first = 1;
     descent_reach(&count.descent, FIRST_REACH, WARM);
     descent_restart(&count.descent);
-    if (descent_run(&count.descent, WARM, TOLERANCE, 0) < 0 || !grow_all(&count)) {
-        return 0;
-    }
-    TRACE(" grown %d: %.3f it %d\n", count.model.bones, sqrt(squared_erms(&count)), count.descent.iterations);
-    if (!shed(&count)) return 0;
-    TRACE(" shed %d: %.3f it %d\n", count.model.bones, sqrt(squared_erms(&count)), count.descent.iterations);
-    if (!mend(&count, (uint64_t)call->settings->seed)) {
-        return 0;
-    }
-    TRACE(" end %d it %d\n", count.best.bones, count.descent.iterations);
-    return count.best.bones;
+    return descent_run(&count.descent, WARM, TOLERANCE, 0) >= 0 && grow_all(&count) && shed(&count) &&
+           mend(&count, (uint64_t)call->settings->seed);
 }

@@ -8,7 +8,8 @@
  *     finish     last weights; with locality, nothing outside its region locality.c
  *
  * A rig that already holds bones or weights starts at `refine`. With a budget instead of a count,
- * the whole is run for several counts and the smallest that meets it is kept. */
+ * the whole is run for several counts and the smallest that meets it is kept; as many bones as there are
+ * parts are found on the sample, parts.c, and refined. */
 #include "math/lapack.h"
 
 #include <math.h>

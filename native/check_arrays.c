@@ -1,0 +1,385 @@
+/* check_arrays.c - looks at every number of every array, in parallel, and names the first one at fault. */
+#include "check.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+static const double SUM_TOLERANCE = 1e-3; /* of a vertex's weights */
+
+enum { SCAN_TASKS = 64, SCAN_NUMBERS = 1 << 16 }; /* between two polls: 16 MB of floats */
+
+/* The first item at fault in begin..end-1, or -1. */
+typedef int64_t (*FindFault)(const void *array, int64_t begin, int64_t end);
+
+typedef struct Scan {
+    FindFault find;
+    const void *array;
+    int64_t begin, items, task_items;
+    int64_t found[SCAN_TASKS];
+} Scan;
+
+static void scan_task(void *user, int task, int worker) {
+    Scan *scan = user;
+    int64_t begin = scan->begin + task * scan->task_items, end = begin + scan->task_items;
+    (void)worker;
+    if (end > scan->items)
+        end = scan->items;
+    scan->found[task] = scan->find(scan->array, begin, end);
+}
+
+/* The first item at fault, or -1: none, or cancelled. */
+static int64_t first_fault(Call *call, FindFault find, const void *array, int64_t items,
+                           int64_t item_numbers) {
+    Scan scan = {.find = find, .array = array, .items = items};
+    scan.task_items = item_numbers < SCAN_NUMBERS ? SCAN_NUMBERS / item_numbers : 1;
+    for (; scan.begin < items; scan.begin += SCAN_TASKS * scan.task_items) {
+        const int64_t left = (items - scan.begin + scan.task_items - 1) / scan.task_items;
+        const int tasks = left < SCAN_TASKS ? (int)left : SCAN_TASKS;
+        if (call_poll(call, 0))
+            return -1;
+        pool_run(call->pool, tasks, scan_task, &scan);
+        for (int t = 0; t < tasks; t++)
+            if (scan.found[t] >= 0)
+                return scan.found[t];
+    }
+    return -1;
+}
+
+/* Without its sign bit, a float orders like its bits, and not-a-number comes last. */
+static int32_t magnitude_bits(float x) {
+    int32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits & INT32_MAX;
+}
+
+static int64_t find_position(const void *array, int64_t begin, int64_t end) {
+    const float *x = array;
+    const int32_t largest = magnitude_bits(LARGEST);
+    int any = 0;
+    for (int64_t i = begin; i < end; i++)
+        any |= magnitude_bits(x[i]) > largest;
+    if (any)
+        for (int64_t i = begin; i < end; i++)
+            if (magnitude_bits(x[i]) > largest)
+                return i;
+    return -1;
+}
+
+static int bad_frames(Call *call, const ossify_poses *poses) {
+    const int64_t frame = 3 * poses->vertex_count;
+    const int64_t i = first_fault(call, find_position, poses->frames, frame * poses->frame_count, 1);
+    if (i < 0)
+        return atomic_load(&call->cancelled);
+    return BAD(call->info,
+               "frames[%" PRId64 "][%" PRId64 "][%" PRId64
+               "] is %s: every position must be finite and within "
+               "%g; repair the cache or leave that frame out",
+               i / frame, i % frame / 3, i % 3, number((double)poses->frames[i]).letters, (double)LARGEST);
+}
+
+static int bad_rest(Call *call, const char *name, const float *rest, int64_t vertices) {
+    const int64_t i = rest == NULL ? -1 : first_fault(call, find_position, rest, 3 * vertices, 1);
+    if (i < 0)
+        return atomic_load(&call->cancelled);
+    return BAD(call->info,
+               "%s[%" PRId64 "][%" PRId64
+               "] is %s: every position must be finite and within %g; repair the mesh",
+               name, i / 3, i % 3, number((double)rest[i]).letters, (double)LARGEST);
+}
+
+/* A negative index is a large one without its sign. */
+static int64_t find_corner(const void *array, int64_t begin, int64_t end) {
+    const ossify_poses *poses = array;
+    for (int64_t i = begin; i < end; i++)
+        if ((uint32_t)poses->triangles[i] >= (uint32_t)poses->vertex_count)
+            return i;
+    return -1;
+}
+
+static int bad_triangles(Call *call, const ossify_poses *poses) {
+    const int64_t i = first_fault(call, find_corner, poses, 3 * poses->triangle_count, 1);
+    if (i < 0)
+        return atomic_load(&call->cancelled);
+    return BAD(call->info,
+               "triangles[%" PRId64 "][%" PRId64 "] is %" PRId32 ": with %" PRId64 " vertices it must be "
+               "0..%" PRId64 "; take triangles and frames from the same mesh",
+               i / 3, i % 3, poses->triangles[i], poses->vertex_count, poses->vertex_count - 1);
+}
+
+/* An item is a frame; the fault is told as a position among the 12 * bones numbers of each. */
+static int64_t find_transform(const void *array, int64_t begin, int64_t end) {
+    const ossify_rig *rig = array;
+    const int64_t numbers = 12 * rig->bones;
+    for (int64_t f = begin; f < end; f++) {
+        const double *transforms = rig->transforms + f * 12 * rig->bone_capacity;
+        for (int64_t i = 0; i < numbers; i++)
+            if (!(fabs(transforms[i]) <= (double)LARGEST))
+                return f * numbers + i;
+    }
+    return -1;
+}
+
+static int bad_transforms(Call *call, const ossify_poses *poses, const ossify_rig *rig) {
+    const int64_t numbers = 12 * rig->bones;
+    const int64_t found = first_fault(call, find_transform, rig, poses->frame_count, numbers);
+    const int64_t f = found / numbers, i = found % numbers;
+    if (found < 0)
+        return atomic_load(&call->cancelled);
+    return BAD(call->info,
+               "transforms[%" PRId64 "][%" PRId64 "][%" PRId64 "][%" PRId64
+               "] is %s: every number of a given "
+               "transform must be finite and within %g",
+               f, i / 12, i % 12 / 4, i % 4, number(rig->transforms[f * 12 * rig->bone_capacity + i]).letters,
+               (double)LARGEST);
+}
+
+typedef enum Fault { NO_FAULT, BONE_UNKNOWN, BONE_TWICE, WEIGHT_OUT_OF_RANGE, WEIGHT_WITHOUT_BONE } Fault;
+
+static Fault influence_fault(const ossify_rig *rig, int64_t v, int64_t k) {
+    const int32_t *bones = rig->influence_bones + v * rig->influences;
+    const float weight = rig->influence_weights[v * rig->influences + k];
+    if (bones[k] < -1 || bones[k] >= rig->bones)
+        return BONE_UNKNOWN;
+    if (!(weight >= 0 && weight <= 1 + (float)SUM_TOLERANCE))
+        return WEIGHT_OUT_OF_RANGE;
+    if (bones[k] == -1)
+        return weight > 0 ? WEIGHT_WITHOUT_BONE : NO_FAULT;
+    for (int64_t other = 0; other < k; other++)
+        if (bones[other] == bones[k])
+            return BONE_TWICE;
+    return NO_FAULT;
+}
+
+static double weight_sum(const ossify_rig *rig, int64_t v) {
+    double sum = 0;
+    for (int64_t k = 0; k < rig->influences; k++)
+        sum += (double)rig->influence_weights[v * rig->influences + k];
+    return sum;
+}
+
+static int64_t find_weights(const void *array, int64_t begin, int64_t end) {
+    const ossify_rig *rig = array;
+    for (int64_t v = begin; v < end; v++) {
+        for (int64_t k = 0; k < rig->influences; k++)
+            if (influence_fault(rig, v, k) != NO_FAULT)
+                return v;
+        if (fabs(weight_sum(rig, v) - 1) > SUM_TOLERANCE)
+            return v;
+    }
+    return -1;
+}
+
+static int bad_influence(ossify_info *info, const ossify_rig *rig, int64_t v, int64_t k) {
+    const int32_t bone = rig->influence_bones[v * rig->influences + k];
+    const double weight = (double)rig->influence_weights[v * rig->influences + k];
+    switch (influence_fault(rig, v, k)) {
+    case BONE_UNKNOWN:
+        return BAD(info,
+                   "influence_bones[%" PRId64 "][%" PRId64 "] is %" PRId32 ": it must be -1 (unused) or a "
+                   "bone, 0..%" PRId64,
+                   v, k, bone, rig->bones - 1);
+    case BONE_TWICE:
+        return BAD(info,
+                   "influence_bones[%" PRId64 "][%" PRId64 "] is %" PRId32 ", which that vertex already "
+                   "has: add the two weights and set the second bone to -1",
+                   v, k, bone);
+    case WEIGHT_OUT_OF_RANGE:
+        return BAD(info, "influence_weights[%" PRId64 "][%" PRId64 "] is %s: a weight must be 0..1", v, k,
+                   number(weight).letters);
+    case WEIGHT_WITHOUT_BONE:
+        return BAD(info,
+                   "influence_weights[%" PRId64 "][%" PRId64 "] is %s, but its bone is -1 (unused): name "
+                   "the bone or set the weight to 0",
+                   v, k, number(weight).letters);
+    default:
+        return 0;
+    }
+}
+
+static int bad_weights(Call *call, const ossify_poses *poses, const ossify_rig *rig) {
+    const int64_t v = first_fault(call, find_weights, rig, poses->vertex_count, rig->influences);
+    if (v < 0)
+        return atomic_load(&call->cancelled);
+    for (int64_t k = 0; k < rig->influences; k++)
+        if (bad_influence(call->info, rig, v, k))
+            return 1;
+    return BAD(call->info,
+               "influence_weights[%" PRId64 "] sum to %s: the weights of a vertex must sum to 1; "
+               "normalise them",
+               v, number(weight_sum(rig, v)).letters);
+}
+
+static int64_t bones_of(const ossify_rig *rig, int64_t v) {
+    int64_t count = 0;
+    for (int64_t k = 0; k < rig->influences; k++)
+        count += rig->influence_weights[v * rig->influences + k] > 0;
+    return count;
+}
+
+static int bad_held_vertices(Call *call, const ossify_poses *poses, const ossify_rig *rig) {
+    const int64_t most = call->settings->influences;
+    if (rig->held_vertices == NULL)
+        return 0;
+    for (int64_t v = 0; v < poses->vertex_count; v++)
+        if (rig->held_vertices[v] && bones_of(rig, v) > most)
+            return BAD(call->info,
+                       "held_vertices[%" PRId64 "] is set, but that vertex has %" PRId64 " bones and "
+                       "settings.influences is %" PRId64 ": allow more, or do not hold it",
+                       v, bones_of(rig, v), most);
+    return 0;
+}
+
+static int64_t status_of(Call *call, int refused) {
+    if (!refused)
+        return 0;
+    return atomic_load(&call->cancelled) ? OSSIFY_CANCELLED : OSSIFY_BAD_ARGUMENT;
+}
+
+int64_t check_decompose_arrays(Call *call, const ossify_poses *poses, const ossify_rig *rig) {
+    const int transforms = (rig->given & OSSIFY_GIVEN_TRANSFORMS) != 0;
+    const int weights = (rig->given & OSSIFY_GIVEN_WEIGHTS) != 0;
+    return status_of(call, bad_rest(call, "rest", poses->rest, poses->vertex_count) ||
+                               bad_triangles(call, poses) || bad_frames(call, poses) ||
+                               (rig->given && bad_rest(call, "rig.rest", rig->rest, poses->vertex_count)) ||
+                               (transforms && bad_transforms(call, poses, rig)) ||
+                               (weights && bad_weights(call, poses, rig)) ||
+                               (weights && bad_held_vertices(call, poses, rig)));
+}
+
+int64_t check_evaluate_arrays(Call *call, const ossify_poses *poses, const ossify_rig *rig) {
+    return status_of(call, bad_rest(call, "rest", poses->rest, poses->vertex_count) ||
+                               bad_frames(call, poses) ||
+                               bad_rest(call, "rig.rest", rig->rest, poses->vertex_count) ||
+                               bad_transforms(call, poses, rig) || bad_weights(call, poses, rig));
+}
+
+/* ---- edges that an artist forbids or demands ---- */
+
+static int bad_pairs(ossify_info *info, const char *name, int64_t count, const int32_t *pairs,
+                     int64_t bones) {
+    for (int64_t i = 0; i < 2 * count; i++) {
+        if (pairs[i] < 0 || pairs[i] >= bones)
+            return BAD(info,
+                       "skeleton.%s[%" PRId64 "][%" PRId64 "] is %" PRId32 ": it must be a bone, 0..%" PRId64,
+                       name, i / 2, i % 2, pairs[i], bones - 1);
+        if (i % 2 == 1 && pairs[i] == pairs[i - 1])
+            return BAD(info, "skeleton.%s[%" PRId64 "] joins bone %" PRId32 " to itself: name two bones",
+                       name, i / 2, pairs[i]);
+    }
+    return 0;
+}
+
+static int same_pair(const int32_t *a, const int32_t *b) {
+    return (a[0] == b[0] && a[1] == b[1]) || (a[0] == b[1] && a[1] == b[0]);
+}
+
+static int bad_contradiction(ossify_info *info, const ossify_skeleton *skeleton) {
+    for (int64_t i = 0; i < skeleton->demanded_count; i++)
+        for (int64_t j = 0; j < skeleton->forbidden_count; j++)
+            if (same_pair(skeleton->demanded + 2 * i, skeleton->forbidden + 2 * j))
+                return BAD(info,
+                           "the edge between bones %" PRId32 " and %" PRId32 " is demanded (%" PRId64 ") and "
+                           "forbidden (%" PRId64 "): take one of the two back",
+                           skeleton->demanded[2 * i], skeleton->demanded[2 * i + 1], i, j);
+    return 0;
+}
+
+static int32_t end_of(const int32_t *next, int32_t b) {
+    while (next[b] != b)
+        b = next[b];
+    return b;
+}
+
+/* Demanded edges that close a ring cannot all be in a tree. */
+static int bad_ring(ossify_info *info, const ossify_skeleton *skeleton, int64_t bones) {
+    int32_t next[OSSIFY_MAX_BONES];
+    for (int32_t b = 0; b < bones; b++)
+        next[b] = b;
+    for (int64_t i = 0; i < skeleton->demanded_count; i++) {
+        const int32_t *pair = skeleton->demanded + 2 * i;
+        const int32_t a = end_of(next, pair[0]), b = end_of(next, pair[1]);
+        int twice = 0;
+        for (int64_t j = 0; j < i; j++)
+            twice |= same_pair(pair, skeleton->demanded + 2 * j);
+        if (a == b && !twice)
+            return BAD(info,
+                       "skeleton.demanded[%" PRId64 "] (bones %" PRId32 " and %" PRId32
+                       ") closes a ring with the "
+                       "edges before it: a skeleton is a tree; take one of them back",
+                       i, pair[0], pair[1]);
+        next[a] = b;
+    }
+    return 0;
+}
+
+int64_t check_connect_arrays(Call *call, const ossify_poses *poses, const ossify_rig *rig,
+                             const ossify_skeleton *skeleton) {
+    ossify_info *info = call->info;
+    return status_of(
+        call, bad_triangles(call, poses) || bad_rest(call, "rig.rest", rig->rest, poses->vertex_count) ||
+                  bad_transforms(call, poses, rig) || bad_weights(call, poses, rig) ||
+                  bad_pairs(info, "demanded", skeleton->demanded_count, skeleton->demanded, rig->bones) ||
+                  bad_pairs(info, "forbidden", skeleton->forbidden_count, skeleton->forbidden, rig->bones) ||
+                  bad_contradiction(info, skeleton) || bad_ring(info, skeleton, rig->bones));
+}
+
+/* ---- a skeleton that comes in ---- */
+
+/* From every bone up, a root must come in at most as many steps as there are bones. */
+static int bad_parents(ossify_info *info, const ossify_skeleton *skeleton, int64_t bones) {
+    const int32_t *parents = skeleton->parents;
+    for (int64_t b = 0; b < bones; b++)
+        if (parents[b] < -1 || parents[b] >= bones)
+            return BAD(info,
+                       "skeleton.parents[%" PRId64 "] is %" PRId32 ": it must be -1 (a root) or a bone, "
+                       "0..%" PRId64,
+                       b, parents[b], bones - 1);
+    for (int64_t b = 0; b < bones; b++) {
+        int64_t at = b, steps = 0;
+        while (parents[at] >= 0 && steps++ <= bones)
+            at = parents[at];
+        if (parents[at] >= 0)
+            return BAD(info,
+                       "skeleton.parents[%" PRId64 "] is %" PRId32
+                       ", and from there up no root comes: a skeleton "
+                       "is a tree; break the ring",
+                       b, parents[b]);
+    }
+    return 0;
+}
+
+static int bad_joints(ossify_info *info, const ossify_skeleton *skeleton, int64_t bones) {
+    for (int64_t i = 0; i < 3 * bones; i++)
+        if (!(fabs(skeleton->joints[i]) <= (double)LARGEST))
+            return BAD(info,
+                       "skeleton.joints[%" PRId64 "][%" PRId64
+                       "] is %s: every number must be finite and within "
+                       "%g",
+                       i / 3, i % 3, number(skeleton->joints[i]).letters, (double)LARGEST);
+    return 0;
+}
+
+static int bad_mirrors(ossify_info *info, const ossify_skeleton *skeleton, int64_t bones) {
+    if (skeleton->symmetry == OSSIFY_SYMMETRY_NONE)
+        return 0;
+    for (int64_t b = 0; b < bones; b++) {
+        const int32_t other = skeleton->mirrors[b];
+        if (other < -1 || other >= bones || (other >= 0 && skeleton->mirrors[other] != b))
+            return BAD(info,
+                       "skeleton.mirrors[%" PRId64 "] is %" PRId32 ": it must be -1 or a bone, 0..%" PRId64
+                       ", whose mirror is this bone",
+                       b, other, bones - 1);
+    }
+    return bad_plane(info, skeleton);
+}
+
+int64_t check_articulate_arrays(Call *call, const ossify_poses *poses, const ossify_rig *rig,
+                                const ossify_skeleton *skeleton) {
+    const int64_t status = check_decompose_arrays(call, poses, rig);
+    if (status < 0)
+        return status;
+    return status_of(call, bad_parents(call->info, skeleton, rig->bones) ||
+                               bad_joints(call->info, skeleton, rig->bones) ||
+                               bad_mirrors(call->info, skeleton, rig->bones));
+}

@@ -8,6 +8,8 @@ b bone, k influence) are there.
     job = Job.start(rest, frames, triangles, Settings(bones=20))   # on the library's own thread
     while not job.poll().finished: ...
     rig, info = job.finish()
+    skeleton = connect(rig, triangles)
+    rig, skeleton, info = articulate(rest, frames, triangles, rig, skeleton)   # joints hold
 """
 
 from __future__ import annotations
@@ -154,6 +156,7 @@ class _Skeleton(ctypes.Structure):
         ("root", ctypes.c_int64),
         ("forest", ctypes.c_int64),
         ("symmetry", ctypes.c_int64),
+        ("stretch", ctypes.c_int64),
         ("demanded_count", ctypes.c_int64),
         ("forbidden_count", ctypes.c_int64),
         ("demanded", ctypes.c_void_p),
@@ -289,14 +292,17 @@ def _load(path: Path) -> ctypes.CDLL:
 
 def _declare(lib: ctypes.CDLL) -> None:
     poses, settings, rig, info = map(ctypes.POINTER, (_Poses, _Settings, _Rig, _Info))
+    skeleton = ctypes.POINTER(_Skeleton)
     job = ctypes.c_void_p
     functions = {
         "ossify_version": (ctypes.c_char_p,),
         "ossify_default_settings": (None, ctypes.c_void_p),
         "ossify_decompose": (ctypes.c_int64, poses, settings, rig, info),
-        "ossify_connect": (ctypes.c_int64, poses, settings, rig, ctypes.POINTER(_Skeleton), info),
+        "ossify_connect": (ctypes.c_int64, poses, settings, rig, skeleton, info),
+        "ossify_articulate": (ctypes.c_int64, poses, settings, rig, skeleton, info),
         "ossify_evaluate": (ctypes.c_int64, poses, rig, settings, ctypes.POINTER(_Evaluation), info),
         "ossify_decompose_start": (job, poses, settings, rig, info),
+        "ossify_articulate_start": (job, poses, settings, rig, skeleton, info),
         "ossify_job_poll": (None, job, ctypes.POINTER(_Progress)),
         "ossify_job_cancel": (None, job),
         "ossify_job_finish": (ctypes.c_int64, job),
@@ -574,6 +580,7 @@ class _Call:
             triangles=_address(self.triangles),
         )
         self.info = _sized(_Info)
+        self.room: _Room | None = None  # of the skeleton, for verbs that have one
         self.began = time.perf_counter()
 
     def make_room(self, given: Rig | None) -> None:
@@ -643,21 +650,21 @@ class _Call:
         return rig
 
     def refs(self):
-        return tuple(map(ctypes.byref, (self.poses, self.settings, self.rig, self.info)))
+        skeleton = () if self.room is None else (self.room.struct,)
+        return tuple(map(ctypes.byref, (self.poses, self.settings, self.rig, *skeleton, self.info)))
 
     def raise_refusal(self) -> None:
         if self.info.status < 0:
-            sentence = self.info.message.decode(errors="replace")
-            raise OssifyError(
-                _status(self.info.status), sentence or f"The library ended with {self.info.status}."
-            )
+            sentence = self.message() or f"The library ended with {self.info.status}."
+            raise OssifyError(_status(self.info.status), sentence)
 
-    def answer(self, seconds: float) -> tuple[Rig, Info]:
+    def answer(self, seconds: float) -> tuple[Rig, Info] | tuple[Rig, Skeleton, Info]:
         self.raise_refusal()
         transforms = np.ascontiguousarray(self.transforms[:, : self.rig.bones])
         rig = Rig(transforms, self.influence_bones, self.influence_weights, self.corrected)
+        skeleton = () if self.room is None else (self.room.answer(self.message()),)
         info = self.info
-        return rig, Info(
+        info = Info(
             _status(info.status),
             info.bones,
             info.iterations,
@@ -666,8 +673,12 @@ class _Call:
             info.maximum_percent,
             seconds,
             dict(zip(STAGES, info.stage_seconds, strict=True)),
-            info.message.decode(errors="replace"),
+            self.message(),
         )
+        return rig, *skeleton, info
+
+    def message(self) -> str:
+        return self.info.message.decode(errors="replace")
 
 
 def _status(number: int) -> int:
@@ -680,21 +691,11 @@ def _status(number: int) -> int:
 # ---- verbs
 
 
-def decompose(
-    rest,
-    frames,
-    triangles=None,
-    settings: Settings | None = None,
-    rig: Rig | None = None,
-    watch: Callable[[Progress], object] | None = None,
-) -> tuple[Rig, Info]:
-    """Decomposes the motion into bones; `watch` sees the progress and cancels by a true value.
+Watch = Callable[[Progress], object]
 
-    rest [v][3] or None (a bind shape is made), frames [f][v][3], triangles [t][3] or None.
-    An exception in `watch`, and Ctrl-C, end the call and are raised from here.
-    """
-    call = _Call(rest, frames, triangles, settings)
-    call.make_room(rig)
+
+def _run(verb: str, call: _Call, watch: Watch | None):
+    """Runs a verb; an exception in `watch`, and Ctrl-C, end the call and are raised from here."""
     raised: list[BaseException] = []
 
     def watched(_user, progress) -> int:
@@ -706,11 +707,56 @@ def decompose(
 
     call.settings.watch = _Watch(watched)
     began = time.perf_counter()
-    library().ossify_decompose(*call.refs())
+    getattr(library(), verb)(*call.refs())
     seconds = time.perf_counter() - began
     if raised:
         raise raised[0]
     return call.answer(seconds)
+
+
+def _decomposition(rest, frames, triangles, settings: Settings | None, rig: Rig | None) -> _Call:
+    call = _Call(rest, frames, triangles, settings)
+    call.make_room(rig)
+    return call
+
+
+def _articulation(rest, frames, triangles, rig: Rig, skeleton: Skeleton, settings, stretch: bool) -> _Call:
+    call = _decomposition(rest, frames, triangles, settings, rig)
+    call.room = _Room.holding(skeleton, rig.bones, stretch)
+    return call
+
+
+def decompose(
+    rest,
+    frames,
+    triangles=None,
+    settings: Settings | None = None,
+    rig: Rig | None = None,
+    watch: Watch | None = None,
+) -> tuple[Rig, Info]:
+    """Decomposes the motion into bones; `watch` sees the progress and cancels by a true value.
+
+    rest [v][3] or None (a bind shape is made), frames [f][v][3], triangles [t][3] or None.
+    """
+    return _run("ossify_decompose", _decomposition(rest, frames, triangles, settings, rig), watch)
+
+
+def articulate(
+    rest,
+    frames,
+    triangles,
+    rig: Rig,
+    skeleton: Skeleton,
+    settings: Settings | None = None,
+    watch: Watch | None = None,
+    stretch: bool = False,
+) -> tuple[Rig, Skeleton, Info]:
+    """Refits a whole rig so that its bones only turn about the skeleton's joints; roots also move.
+
+    With `stretch`, joints may slide along the line from their parent's joint.
+    """
+    call = _articulation(rest, frames, triangles, rig, skeleton, settings, stretch)
+    return _run("ossify_articulate", call, watch)
 
 
 def _end(handle: ctypes.c_void_p, _call: _Call) -> None:
@@ -720,22 +766,39 @@ def _end(handle: ctypes.c_void_p, _call: _Call) -> None:
 
 
 class Job:
-    """A decomposition on the library's own thread. Abandoned, it is cancelled and cleaned up."""
+    """A verb on the library's own thread. Abandoned, it is cancelled and cleaned up."""
 
     def __init__(self, handle: ctypes.c_void_p, call: _Call):
         self._handle = handle
         self._call = call
         self._abandon = weakref.finalize(self, _end, handle, call)
         self._last: Progress | None = None
-        self._result: tuple[Rig, Info] | OssifyError | None = None
+        self._result: tuple | OssifyError | None = None
 
     @classmethod
     def start(cls, rest, frames, triangles=None, settings: Settings | None = None, rig: Rig | None = None):
         """As decompose(), but returns at once; refused arguments raise here."""
-        call = _Call(rest, frames, triangles, settings)
-        call.make_room(rig)
+        return cls._begin("ossify_decompose_start", _decomposition(rest, frames, triangles, settings, rig))
+
+    @classmethod
+    def start_articulate(
+        cls,
+        rest,
+        frames,
+        triangles,
+        rig: Rig,
+        skeleton: Skeleton,
+        settings: Settings | None = None,
+        stretch: bool = False,
+    ):
+        """As articulate(), likewise; finish() gives what it gives."""
+        call = _articulation(rest, frames, triangles, rig, skeleton, settings, stretch)
+        return cls._begin("ossify_articulate_start", call)
+
+    @classmethod
+    def _begin(cls, verb: str, call: _Call):
         call.began = time.perf_counter()
-        handle = library().ossify_decompose_start(*call.refs())
+        handle = getattr(library(), verb)(*call.refs())
         if not handle:
             call.raise_refusal()
             raise OssifyError(Status.THREAD_FAILED, "The job could not be started.")
@@ -754,7 +817,7 @@ class Job:
         if self._result is None:
             library().ossify_job_cancel(self._handle)
 
-    def finish(self) -> tuple[Rig, Info]:
+    def finish(self) -> tuple:
         """Waits for the end; the answer, also when asked again."""
         if self._result is None:
             self._abandon.detach()
@@ -814,6 +877,29 @@ class _Room:
         if wishes.plane is not None:
             self.struct.plane[:] = [_real("plane", number) for number in wishes.plane]
 
+    @classmethod
+    def holding(cls, skeleton: Skeleton, bones: int, stretch: bool) -> _Room:
+        """The struct of a skeleton that is known."""
+        symmetric = skeleton.plane is not None
+        wishes = Wishes(skeleton.root, symmetry="given" if symmetric else "none", plane=skeleton.plane)
+        room = cls(bones, wishes)
+        for name, dtype, letters, shape in (
+            ("parents", np.int32, "b", (bones,)),
+            ("mirrors", np.int32, "b", (bones,)),
+            ("joints", np.float64, "bx", (bones, 3)),
+            ("axes", np.float64, "bx", (bones, 3)),
+            ("angles", np.float64, "b", (bones,)),
+            ("drifts", np.float64, "b", (bones,)),
+        ):
+            getattr(room, name)[:] = _array(
+                f"skeleton.{name}", getattr(skeleton, name), dtype, letters, shape
+            )
+        if len(skeleton.kinds) != bones:
+            _refuse(f"skeleton.kinds has {len(skeleton.kinds)} items; {bones} are needed.")
+        room.kinds[:] = [_choice("kinds", kind, JOINT_KINDS) for kind in skeleton.kinds]
+        room.struct.stretch = int(stretch)
+        return room
+
     def answer(self, message: str) -> Skeleton:
         return Skeleton(
             self.struct.root,
@@ -843,11 +929,10 @@ def connect(
     call = _Call(rig.rest, len(rig.transforms), triangles, settings)
     call.settings.bones = call.settings.influences = 1
     call.make_room(dataclasses.replace(rig, held_bones=None, held_vertices=None))
-    room = _Room(rig.bones, wishes or Wishes())
-    poses, settings_ref, rig_ref, info = call.refs()
-    library().ossify_connect(poses, settings_ref, rig_ref, ctypes.byref(room.struct), info)
+    call.room = _Room(rig.bones, wishes or Wishes())
+    library().ossify_connect(*call.refs())
     call.raise_refusal()
-    return room.answer(call.info.message.decode(errors="replace"))
+    return call.room.answer(call.message())
 
 
 def evaluate(rest, frames, rig: Rig, replay: bool = True) -> Evaluation:

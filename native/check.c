@@ -32,7 +32,7 @@ _Static_assert(sizeof(ossify_settings) == 20 * 8, "no padding");
 _Static_assert(sizeof(ossify_rig) == 11 * 8, "no padding");
 _Static_assert(sizeof(ossify_info) == (7 + OSSIFY_STAGES) * 8 + OSSIFY_MESSAGE_LENGTH, "no padding");
 _Static_assert(sizeof(ossify_evaluation) == 11 * 8, "no padding");
-_Static_assert(sizeof(ossify_skeleton) == 20 * 8, "no padding");
+_Static_assert(sizeof(ossify_skeleton) == 21 * 8, "no padding");
 
 /* ---- sentences ---- */
 
@@ -260,8 +260,6 @@ static int bad_skeleton_arrays(ossify_info *info, const ossify_skeleton *skeleto
 static int bad_plane(ossify_info *info, const ossify_skeleton *skeleton) {
     const double *n = skeleton->plane;
     const double length = sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2]);
-    if (skeleton->symmetry != OSSIFY_SYMMETRY_GIVEN)
-        return 0;
     if (fabs(length - 1) > UNIT_TOLERANCE || isnan(length))
         return BAD(info, "skeleton.plane has a normal of length %s: it must be 1", number(length).letters);
     if (!(fabs(n[3]) <= (double)LARGEST))
@@ -275,9 +273,10 @@ static int bad_skeleton(ossify_info *info, const ossify_rig *rig, const ossify_s
            bad_whole(info, "skeleton.bone_capacity", skeleton->bone_capacity, rig->bones, OSSIFY_MAX_BONES) ||
            bad_whole(info, "skeleton.root", skeleton->root, -1, rig->bones - 1) ||
            bad_whole(info, "skeleton.forest", skeleton->forest, 0, 1) ||
+           bad_whole(info, "skeleton.stretch", skeleton->stretch, 0, 1) ||
            bad_whole(info, "skeleton.symmetry", skeleton->symmetry, OSSIFY_SYMMETRY_NONE,
                      OSSIFY_SYMMETRY_GIVEN) ||
-           bad_plane(info, skeleton) ||
+           (skeleton->symmetry == OSSIFY_SYMMETRY_GIVEN && bad_plane(info, skeleton)) ||
            bad_pairs_shape(info, "demanded", skeleton->demanded_count, skeleton->demanded) ||
            bad_pairs_shape(info, "forbidden", skeleton->forbidden_count, skeleton->forbidden) ||
            bad_skeleton_arrays(info, skeleton);
@@ -302,6 +301,35 @@ int64_t check_connect(const ossify_poses *poses, const ossify_settings *settings
                       const ossify_skeleton *skeleton, ossify_info *info) {
     if (bad_shape(info, poses) || bad_settings(info, settings) || bad_rig(info, rig) ||
         bad_bones_in_use(info, rig) || bad_skeleton(info, rig, skeleton))
+        return OSSIFY_BAD_ARGUMENT;
+    return 0;
+}
+
+/* What bones that hang together cannot be. */
+static int bad_articulation(ossify_info *info, const ossify_settings *settings, const ossify_rig *rig) {
+    const int64_t whole = OSSIFY_GIVEN_TRANSFORMS | OSSIFY_GIVEN_WEIGHTS;
+    if (rig->given != whole)
+        return BAD(info,
+                   "rig.given is %" PRId64
+                   ": a refit about joints starts from a whole rig; decompose first and "
+                   "set it to OSSIFY_GIVEN_TRANSFORMS + OSSIFY_GIVEN_WEIGHTS",
+                   rig->given);
+    if (settings->bone_kind != OSSIFY_RIGID)
+        return BAD(info, "settings.bone_kind is %" PRId64 ": bones that turn about joints are OSSIFY_RIGID",
+                   settings->bone_kind);
+    for (int64_t b = 0; rig->held_bones != NULL && b < rig->bones; b++)
+        if (rig->held_bones[b])
+            return BAD(info,
+                       "rig.held_bones[%" PRId64 "] is set: joints that hold move every bone; hold none, or "
+                       "leave the bones free",
+                       b);
+    return 0;
+}
+
+int64_t check_articulate(const ossify_poses *poses, const ossify_settings *settings, const ossify_rig *rig,
+                         const ossify_skeleton *skeleton, ossify_info *info) {
+    if (check_decompose(poses, settings, rig, info) < 0 || bad_articulation(info, settings, rig) ||
+        bad_skeleton(info, rig, skeleton))
         return OSSIFY_BAD_ARGUMENT;
     return 0;
 }
@@ -633,4 +661,64 @@ int64_t check_connect_arrays(Call *call, const ossify_poses *poses, const ossify
                   bad_pairs(info, "demanded", skeleton->demanded_count, skeleton->demanded, rig->bones) ||
                   bad_pairs(info, "forbidden", skeleton->forbidden_count, skeleton->forbidden, rig->bones) ||
                   bad_contradiction(info, skeleton) || bad_ring(info, skeleton, rig->bones));
+}
+
+/* ---- a skeleton that comes in ---- */
+
+/* From every bone up, a root must come in at most as many steps as there are bones. */
+static int bad_parents(ossify_info *info, const ossify_skeleton *skeleton, int64_t bones) {
+    const int32_t *parents = skeleton->parents;
+    for (int64_t b = 0; b < bones; b++)
+        if (parents[b] < -1 || parents[b] >= bones)
+            return BAD(info,
+                       "skeleton.parents[%" PRId64 "] is %" PRId32 ": it must be -1 (a root) or a bone, "
+                       "0..%" PRId64,
+                       b, parents[b], bones - 1);
+    for (int64_t b = 0; b < bones; b++) {
+        int64_t at = b, steps = 0;
+        while (parents[at] >= 0 && steps++ <= bones)
+            at = parents[at];
+        if (parents[at] >= 0)
+            return BAD(info,
+                       "skeleton.parents[%" PRId64 "] is %" PRId32
+                       ", and from there up no root comes: a skeleton "
+                       "is a tree; break the ring",
+                       b, parents[b]);
+    }
+    return 0;
+}
+
+static int bad_joints(ossify_info *info, const ossify_skeleton *skeleton, int64_t bones) {
+    for (int64_t i = 0; i < 3 * bones; i++)
+        if (!(fabs(skeleton->joints[i]) <= (double)LARGEST))
+            return BAD(info,
+                       "skeleton.joints[%" PRId64 "][%" PRId64
+                       "] is %s: every number must be finite and within "
+                       "%g",
+                       i / 3, i % 3, number(skeleton->joints[i]).letters, (double)LARGEST);
+    return 0;
+}
+
+static int bad_mirrors(ossify_info *info, const ossify_skeleton *skeleton, int64_t bones) {
+    if (skeleton->symmetry == OSSIFY_SYMMETRY_NONE)
+        return 0;
+    for (int64_t b = 0; b < bones; b++) {
+        const int32_t other = skeleton->mirrors[b];
+        if (other < -1 || other >= bones || (other >= 0 && skeleton->mirrors[other] != b))
+            return BAD(info,
+                       "skeleton.mirrors[%" PRId64 "] is %" PRId32 ": it must be -1 or a bone, 0..%" PRId64
+                       ", whose mirror is this bone",
+                       b, other, bones - 1);
+    }
+    return bad_plane(info, skeleton);
+}
+
+int64_t check_articulate_arrays(Call *call, const ossify_poses *poses, const ossify_rig *rig,
+                                const ossify_skeleton *skeleton) {
+    const int64_t status = check_decompose_arrays(call, poses, rig);
+    if (status < 0)
+        return status;
+    return status_of(call, bad_parents(call->info, skeleton, rig->bones) ||
+                               bad_joints(call->info, skeleton, rig->bones) ||
+                               bad_mirrors(call->info, skeleton, rig->bones));
 }

@@ -7,8 +7,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "articulate.h"
 #include "math/rotation3.h"
-#include "rooms.h"
 
 enum { SWEEPS = 3, HOPS = 2, REFRESH = 9, STRIP_PASSES = 24, FAINT_PASSES = 3 };
 
@@ -94,6 +94,9 @@ static void extrapolate(Descent *descent) {
     if (!descent->flexible) {
         make_orthonormal(descent);
     }
+    if (descent->linkage) {
+        linkage_chain(descent->linkage);
+    }
 }
 
 /* Which bones each vertex may use. Every change of that disturbs the momentum, so once bones no
@@ -117,6 +120,13 @@ static int set_candidates(Descent *descent) {
 
 static double vertex_step(Descent *descent) {
     return pass_run(descent->call, descent->problem, descent->model, &descent->moments, &descent->plan);
+}
+
+/* 0 when the call must end. */
+static int bone_step(Descent *descent) {
+    return descent->linkage ? linkage_update(descent->linkage, &descent->moments)
+                            : transforms_update(descent->call, descent->problem, descent->model,
+                                                &descent->moments, descent->flexible, SWEEPS);
 }
 
 /* 1 when the call must end. */
@@ -143,8 +153,7 @@ double descent_step(Descent *descent) {
     }
     descent->iterations++;
     memcpy(descent->before, descent->last, transform_count(descent) * sizeof(double));
-    if (must_end(descent) || !transforms_update(descent->call, descent->problem, model, &descent->moments,
-                                                descent->flexible, SWEEPS)) {
+    if (must_end(descent) || !bone_step(descent)) {
         return -1;
     }
     descent->objective = objective;

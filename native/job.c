@@ -1,4 +1,4 @@
-/* job.c - ossify_decompose on a thread of its own, for callers that cannot start one.
+/* job.c - ossify_decompose or ossify_articulate on a thread of its own, for callers that cannot start one.
  *
  * The job works on copies of the structs and puts its own watcher between the call and the caller's:
  * it notes the progress for ossify_job_poll and answers with the wish to cancel. Each figure is an
@@ -11,6 +11,8 @@ struct ossify_job {
     ossify_poses poses;
     ossify_settings settings;
     ossify_rig rig;
+    ossify_skeleton skeleton;
+    int articulates; /* 1: the skeleton is used */
     ossify_info info;
     ossify_rig *caller_rig;
     ossify_info *caller_info;
@@ -42,7 +44,10 @@ static int64_t watch(void *user, const ossify_progress *progress) {
 
 static void run(void *user) {
     ossify_job *job = user;
-    ossify_decompose(&job->poses, &job->settings, &job->rig, &job->info);
+    if (job->articulates)
+        ossify_articulate(&job->poses, &job->settings, &job->rig, &job->skeleton, &job->info);
+    else
+        ossify_decompose(&job->poses, &job->settings, &job->rig, &job->info);
     atomic_store(&job->finished, 1);
 }
 
@@ -63,13 +68,16 @@ static void job_give(ossify_job *job) {
 }
 
 static void job_fill(ossify_job *job, const ossify_poses *poses, const ossify_settings *settings,
-                     ossify_rig *rig, ossify_info *info) {
+                     ossify_rig *rig, const ossify_skeleton *skeleton, ossify_info *info) {
     const ossify_progress nothing_yet = {.erms = -1};
     job->poses = *poses;
     job->settings = *settings;
     job->settings.watch = watch;
     job->settings.watch_user = job;
     job->rig = *rig;
+    job->articulates = skeleton != NULL;
+    if (skeleton != NULL)
+        job->skeleton = *skeleton;
     job->info.struct_size = sizeof job->info;
     job->caller_rig = rig;
     job->caller_info = info;
@@ -88,15 +96,13 @@ static ossify_job *no_job(ossify_info *info, int out_of_memory) {
     return NULL;
 }
 
-ossify_job *ossify_decompose_start(const ossify_poses *poses, const ossify_settings *settings,
-                                   ossify_rig *rig, ossify_info *info) {
-    ossify_job *job;
-    if (!check_info(info) || check_decompose(poses, settings, rig, info) < 0)
-        return NULL;
-    job = job_take(settings);
+/* Arguments are checked. skeleton: NULL to decompose */
+static ossify_job *job_start(const ossify_poses *poses, const ossify_settings *settings, ossify_rig *rig,
+                             const ossify_skeleton *skeleton, ossify_info *info) {
+    ossify_job *job = job_take(settings);
     if (job == NULL)
         return no_job(info, 1);
-    job_fill(job, poses, settings, rig, info);
+    job_fill(job, poses, settings, rig, skeleton, info);
     job->thread = thread_start(&job->arena, run, job);
     if (job->thread == NULL) {
         no_job(info, job->arena.failed);
@@ -104,6 +110,20 @@ ossify_job *ossify_decompose_start(const ossify_poses *poses, const ossify_setti
         return NULL;
     }
     return job;
+}
+
+ossify_job *ossify_decompose_start(const ossify_poses *poses, const ossify_settings *settings,
+                                   ossify_rig *rig, ossify_info *info) {
+    if (!check_info(info) || check_decompose(poses, settings, rig, info) < 0)
+        return NULL;
+    return job_start(poses, settings, rig, NULL, info);
+}
+
+ossify_job *ossify_articulate_start(const ossify_poses *poses, const ossify_settings *settings,
+                                    ossify_rig *rig, ossify_skeleton *skeleton, ossify_info *info) {
+    if (!check_info(info) || check_articulate(poses, settings, rig, skeleton, info) < 0)
+        return NULL;
+    return job_start(poses, settings, rig, skeleton, info);
 }
 
 void ossify_job_poll(ossify_job *job, ossify_progress *progress) {

@@ -1,6 +1,5 @@
 /* ossify.c - the verbs: check the arguments, set up a call, let the rooms work, tear down in one exit. */
-#include "rooms.h"
-#include "skeleton.h"
+#include "articulate.h"
 
 #include <math.h>
 #include <string.h>
@@ -105,16 +104,18 @@ static void write_info(ossify_info *info, const ossify_rig *rig, const ossify_ev
     info->maximum_percent = 100 * evaluation->maximum / size;
 }
 
-static int64_t run_decompose(Call *call, const ossify_poses *poses, ossify_rig *rig) {
+/* skeleton: what the bones shall hang on, or NULL */
+static int64_t run_solve(Call *call, const ossify_poses *poses, ossify_rig *rig, ossify_skeleton *skeleton) {
     ossify_evaluation evaluation = {.struct_size = sizeof evaluation};
     Measure *measure;
-    int64_t status = check_decompose_arrays(call, poses, rig);
+    int64_t status = skeleton == NULL ? check_decompose_arrays(call, poses, rig)
+                                      : check_articulate_arrays(call, poses, rig, skeleton);
     if (status < 0)
         return status;
     measure = evaluate_take(call, poses);
     if (measure == NULL)
         return OSSIFY_OUT_OF_MEMORY;
-    status = decompose(call, poses, rig);
+    status = skeleton == NULL ? decompose(call, poses, rig) : articulate(call, poses, rig, skeleton);
     if (status < 0)
         return status;
     call->settled = 1;
@@ -150,7 +151,7 @@ int64_t ossify_decompose(const ossify_poses *poses, const ossify_settings *setti
         return status;
     status = call_start(&call, settings, info);
     if (status == 0)
-        status = run_decompose(&call, poses, rig);
+        status = run_solve(&call, poses, rig, NULL);
     return call_end(&call, status, poses);
 }
 
@@ -192,5 +193,20 @@ int64_t ossify_connect(const ossify_poses *poses, const ossify_settings *setting
         call_stage(&call, OSSIFY_STAGE_SKELETON);
         status = skeleton_connect(&call, poses, rig, skeleton);
     }
+    return call_end(&call, status, poses);
+}
+
+int64_t ossify_articulate(const ossify_poses *poses, const ossify_settings *settings, ossify_rig *rig,
+                          ossify_skeleton *skeleton, ossify_info *info) {
+    Call call;
+    int64_t status;
+    if (!check_info(info))
+        return OSSIFY_BAD_ARGUMENT;
+    status = check_articulate(poses, settings, rig, skeleton, info);
+    if (status < 0)
+        return status;
+    status = call_start(&call, settings, info);
+    if (status == 0)
+        status = run_solve(&call, poses, rig, skeleton);
     return call_end(&call, status, poses);
 }

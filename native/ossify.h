@@ -175,6 +175,7 @@ typedef struct ossify_skeleton {
     int64_t root;     /* in: the root, -1: found; out: the root, of several the one of the largest tree */
     int64_t forest;   /* in: 1: bones that share no surface stay in trees of their own */
     int64_t symmetry; /* in: OSSIFY_SYMMETRY_*; out: NONE when no plane was found */
+    int64_t stretch;  /* in: 1: articulated bones may also change their length */
     int64_t demanded_count;   /* in */
     int64_t forbidden_count;  /* in */
     const int32_t *demanded;  /* in: [n][2] bones that must be joined */
@@ -247,11 +248,22 @@ OSSIFY_API int64_t ossify_evaluate(const ossify_poses *poses, const ossify_rig *
 OSSIFY_API int64_t ossify_connect(const ossify_poses *poses, const ossify_settings *settings,
                                   const ossify_rig *rig, ossify_skeleton *skeleton, ossify_info *info);
 
+/* Refits a rig so that its bones only turn about the joints of a skeleton, which hold in every frame; the
+ * roots also move. See docs/skeleton.md. In: a whole rig (given: transforms and weights, no bone held), and
+ * its skeleton as ossify_connect left it. Out: both; joints, axes, angles, kinds and drifts are new, a joint
+ * that was loose stays marked as such. With skeleton.stretch a joint may slide along the line from its
+ * parent's joint: drifts tell how far. info.erms against the rig's own tells what it costs. */
+OSSIFY_API int64_t ossify_articulate(const ossify_poses *poses, const ossify_settings *settings,
+                                     ossify_rig *rig, ossify_skeleton *skeleton, ossify_info *info);
+
 /* ossify_decompose on the library's own thread. The structs are copied; arrays, `rig`
  * and `info` stay the caller's and must live until ossify_job_finish. Returns NULL when the
  * arguments are refused or no thread can be had: info says why. */
 OSSIFY_API ossify_job *ossify_decompose_start(const ossify_poses *poses, const ossify_settings *settings,
                                               ossify_rig *rig, ossify_info *info);
+/* ossify_articulate, likewise. */
+OSSIFY_API ossify_job *ossify_articulate_start(const ossify_poses *poses, const ossify_settings *settings,
+                                               ossify_rig *rig, ossify_skeleton *skeleton, ossify_info *info);
 /* From any thread, at any time between start and finish. */
 OSSIFY_API void ossify_job_poll(ossify_job *job, ossify_progress *progress);
 OSSIFY_API void ossify_job_cancel(ossify_job *job);

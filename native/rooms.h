@@ -179,6 +179,7 @@ typedef struct Descent {
     double expected;   /* squared error that the sample promised; 0: unknown */
     double cut;        /* by how much the objective rose when regions were held together */
     double smoothness; /* how strongly weights follow their neighbours' */
+    struct Linkage *linkage; /* bones that hang together (articulate.h), or NULL: they are free */
 } Descent;
 int descent_make(Call *call, const Problem *problem, Model *model, Descent *descent);
 /* Bones may wander `radii` of the object's radius along the surface, less and less in `iterations`. */
@@ -221,12 +222,16 @@ int64_t check_decompose(const ossify_poses *poses, const ossify_settings *settin
                         ossify_info *info);
 int64_t check_connect(const ossify_poses *poses, const ossify_settings *settings, const ossify_rig *rig,
                       const ossify_skeleton *skeleton, ossify_info *info);
+int64_t check_articulate(const ossify_poses *poses, const ossify_settings *settings, const ossify_rig *rig,
+                         const ossify_skeleton *skeleton, ossify_info *info);
 int64_t check_evaluate(const ossify_poses *poses, const ossify_rig *rig, const ossify_settings *settings,
                        const ossify_evaluation *evaluation, ossify_info *info);
 /* Every number of every array, after the above. 0, OSSIFY_BAD_ARGUMENT or OSSIFY_CANCELLED. */
 int64_t check_decompose_arrays(Call *call, const ossify_poses *poses, const ossify_rig *rig);
 int64_t check_connect_arrays(Call *call, const ossify_poses *poses, const ossify_rig *rig,
                              const ossify_skeleton *skeleton);
+int64_t check_articulate_arrays(Call *call, const ossify_poses *poses, const ossify_rig *rig,
+                                const ossify_skeleton *skeleton);
 int64_t check_evaluate_arrays(Call *call, const ossify_poses *poses, const ossify_rig *rig);
 
 #endif

@@ -200,30 +200,6 @@ static void place_joints(const Growth *growth, double *x) {
     }
 }
 
-/* 1 when the bone's joint has a mirror image in the tree, or lies in the plane and is its own. */
-static int has_mirrored_joint(const Growth *growth, int b) {
-    const int *mirror = growth->symmetry.mirror, other = mirror[b], top = growth->parent[b];
-    return other >= 0 &&
-           (top < 0 ? growth->parent[other] < 0 : mirror[top] >= 0 && growth->parent[other] == mirror[top]);
-}
-
-static void mirror_joints(const Growth *growth, double *x) {
-    for (int b = 0; b < growth->body.bones; b++) {
-        const int other = growth->symmetry.mirror[b];
-        double seen[3];
-        if (!has_mirrored_joint(growth, b) || other < b) {
-            continue;
-        }
-        symmetry_reflect(growth->symmetry.plane, x + 3 * other, seen);
-        for (int a = 0; a < 3; a++) {
-            x[3 * b + a] = 0.5 * (x[3 * b + a] + seen[a]);
-        }
-        if (other != b) {
-            symmetry_reflect(growth->symmetry.plane, x + 3 * b, x + 3 * other);
-        }
-    }
-}
-
 static void write_joint(const Growth *growth, int b, const double x[3]) {
     ossify_skeleton *to = growth->skeleton;
     const Body *body = &growth->body;
@@ -297,7 +273,8 @@ int64_t skeleton_connect(Call *call, const ossify_poses *poses, const ossify_rig
     const int root = hang_trees(&growth);
     place_joints(&growth, x);
     if (growth.symmetric) {
-        mirror_joints(&growth, x);
+        symmetry_mirror_joints(growth.symmetry.plane, growth.symmetry.mirror, growth.parent,
+                               growth.body.bones, x);
     }
     write_skeleton(&growth, root, x);
     return OSSIFY_CONVERGED;

@@ -179,3 +179,26 @@ int symmetry_find(Call *call, const Body *body, int given, Symmetry *symmetry) {
     }
     return 1;
 }
+
+int symmetry_has_mirrored_joint(const int *mirror, const int *parent, int b) {
+    const int other = mirror[b], top = parent[b];
+    return other >= 0 && (top < 0 ? parent[other] < 0 : mirror[top] >= 0 && parent[other] == mirror[top]);
+}
+
+void symmetry_mirror_joints(const double plane[4], const int *mirror, const int *parent, int bones,
+                            double *x) {
+    for (int b = 0; b < bones; b++) {
+        const int other = mirror[b];
+        double seen[3];
+        if (!symmetry_has_mirrored_joint(mirror, parent, b) || other < b) {
+            continue;
+        }
+        symmetry_reflect(plane, x + 3 * other, seen);
+        for (int a = 0; a < 3; a++) {
+            x[3 * b + a] = 0.5 * (x[3 * b + a] + seen[a]);
+        }
+        if (other != b) {
+            symmetry_reflect(plane, x + 3 * b, x + 3 * other);
+        }
+    }
+}

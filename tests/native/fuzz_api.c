@@ -101,6 +101,10 @@ typedef struct Case {
     int64_t allocations_left; /* < 0: no end */
     int64_t calls_left;       /* of the watcher; < 0: no end */
     double fraction;          /* seen last */
+    ossify_skeleton skeleton;
+    int32_t parents[MOST_BONES], joint_kinds[MOST_BONES], mirrors[MOST_BONES];
+    int32_t demanded[4], forbidden[4];
+    double joints[3 * MOST_BONES], axes[3 * MOST_BONES], angles[MOST_BONES], drifts[MOST_BONES];
 } Case;
 
 static void *allocate(void *user, uint64_t bytes) {
@@ -215,6 +219,42 @@ static void read_rig(Reader *r, Case *c) {
     c->info.struct_size = below(r, 64) == 63 ? whole(r) : (int64_t)sizeof c->info;
 }
 
+/* Read after all else, for the same reason as the start. */
+static void read_skeleton(Reader *r, Case *c) {
+    ossify_skeleton *s = &c->skeleton;
+    int64_t *wholes[] = {&s->root, &s->forest, &s->symmetry, &s->stretch, &s->bone_capacity, &s->struct_size};
+    int changes = below(r, 4);
+    *s = (ossify_skeleton){.struct_size = sizeof *s, .bone_capacity = MOST_BONES, .root = -1};
+    for (int i = 0; i < MOST_BONES; i++) {
+        c->parents[i] = below(r, 8) == 7 ? (int32_t)whole(r) : below(r, i + 1) - 1;
+        c->mirrors[i] = below(r, 8) == 7 ? (int32_t)whole(r) : i;
+    }
+    for (int i = 0; i < 3 * MOST_BONES; i++)
+        c->joints[i] = r->left > 0 ? real(r) : (double)coordinate(r);
+    for (int i = 0; i < 4; i++) {
+        c->demanded[i] = below(r, MOST_BONES) - 1;
+        c->forbidden[i] = below(r, MOST_BONES) - 1;
+        s->plane[i] = i == 0 ? 1 : real(r) - 1;
+    }
+    s->symmetry = below(r, 3);
+    s->stretch = below(r, 2);
+    s->demanded_count = below(r, 3);
+    s->forbidden_count = below(r, 3);
+    for (int i = 0; i < changes; i++)
+        *wholes[below(r, 6)] = whole(r);
+    if (s->bone_capacity > MOST_BONES && s->bone_capacity <= OSSIFY_MAX_BONES)
+        s->bone_capacity = MOST_BONES; /* else a lie about memory */
+    s->demanded = c->demanded;
+    s->forbidden = c->forbidden;
+    s->parents = below(r, 64) == 63 ? NULL : c->parents;
+    s->joint_kinds = c->joint_kinds;
+    s->mirrors = c->mirrors;
+    s->joints = c->joints;
+    s->axes = c->axes;
+    s->angles = c->angles;
+    s->drifts = c->drifts;
+}
+
 static void check_answer(const Case *c) {
     int64_t k = c->rig.influences;
     MUST(c->rig.bones >= 1 && c->rig.bones <= c->rig.bone_capacity && c->info.bones == c->rig.bones);
@@ -241,6 +281,36 @@ static void check_refusal(const Case *c, const Case *before) {
     MUST(memcmp(c->influence_weights, before->influence_weights, sizeof c->influence_weights) == 0);
     MUST(memcmp(c->corrected, before->corrected, sizeof c->corrected) == 0);
     MUST(c->rig.bones == before->rig.bones);
+    MUST(memcmp(c->parents, before->parents, sizeof c->parents) == 0);
+    MUST(memcmp(c->joints, before->joints, sizeof c->joints) == 0);
+    MUST(memcmp(c->joint_kinds, before->joint_kinds, sizeof c->joint_kinds) == 0);
+}
+
+/* A tree whose joints are numbers; articulated, without stretch, they hold. */
+static void check_skeleton(const Case *c, int holds) {
+    for (int64_t b = 0; b < c->rig.bones; b++) {
+        int64_t top = b, steps = 0;
+        double square = 0, size = 1;
+        for (; c->parents[top] >= 0 && steps <= c->rig.bones; steps++)
+            top = c->parents[top];
+        MUST(c->parents[top] == -1);
+        MUST(c->joint_kinds[b] >= OSSIFY_JOINT_ROOT && c->joint_kinds[b] <= OSSIFY_JOINT_LOOSE);
+        for (int i = 0; i < 3; i++)
+            MUST(isfinite(c->joints[3 * b + i]) && isfinite(c->axes[3 * b + i]));
+        for (int64_t f = 0; holds && c->parents[b] >= 0 && f < c->poses.frame_count; f++)
+            for (int i = 0; i < 3; i++) {
+                const double *own = c->transforms + 12 * (f * c->rig.bone_capacity + b) + 4 * i;
+                const double *above = c->transforms + 12 * (f * c->rig.bone_capacity + c->parents[b]) + 4 * i;
+                double gap = own[3] - above[3];
+                for (int j = 0; j < 3; j++) {
+                    gap += (own[j] - above[j]) * c->joints[3 * b + j];
+                    size = fmax(size, fabs(c->joints[3 * b + j]));
+                }
+                size = fmax(size, fmax(fabs(own[3]), fabs(above[3])));
+                square = fmax(square, gap * gap);
+            }
+        MUST(sqrt(square) <= 1e-6 * size);
+    }
 }
 
 static void check_status(const Case *c, int64_t status) {
@@ -252,8 +322,10 @@ static void check_status(const Case *c, int64_t status) {
     MUST(status >= 0 || c->info.message[0] != '\0');
 }
 
-static int64_t run_job(Case *c, int manner) {
-    ossify_job *job = ossify_decompose_start(&c->poses, &c->settings, &c->rig, &c->info);
+static int64_t run_job(Case *c, int manner, int articulates) {
+    ossify_job *job = articulates
+                          ? ossify_articulate_start(&c->poses, &c->settings, &c->rig, &c->skeleton, &c->info)
+                          : ossify_decompose_start(&c->poses, &c->settings, &c->rig, &c->info);
     ossify_progress progress = {.struct_size = sizeof progress};
     if (job == NULL)
         return c->info.struct_size == sizeof c->info ? c->info.status : OSSIFY_BAD_ARGUMENT;
@@ -281,10 +353,37 @@ static void run_evaluate(Case *c) {
     free(frames);
 }
 
+/* The rig that came out, connected and articulated without hindrance: refused only for what it asks. */
+static void run_skeleton(Case *c) {
+    int64_t status;
+    c->allocations_left = c->calls_left = -1;
+    c->fraction = 0;
+    status = ossify_connect(&c->poses, &c->settings, &c->rig, &c->skeleton, &c->info);
+    check_status(c, status);
+    if (status < 0)
+        return;
+    check_skeleton(c, 0);
+    c->rig.given = OSSIFY_GIVEN_TRANSFORMS | OSSIFY_GIVEN_WEIGHTS;
+    c->fraction = 0;
+    status = ossify_articulate(&c->poses, &c->settings, &c->rig, &c->skeleton, &c->info);
+    check_status(c, status);
+    if (status >= 0) {
+        check_answer(c);
+        check_skeleton(c, !c->skeleton.stretch);
+    }
+}
+
+static int64_t run_verb(Case *c, int verb, int articulates) {
+    if (verb < 8)
+        return run_job(c, verb, articulates);
+    return articulates ? ossify_articulate(&c->poses, &c->settings, &c->rig, &c->skeleton, &c->info)
+                       : ossify_decompose(&c->poses, &c->settings, &c->rig, &c->info);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     Reader reader = {data, size, size};
     Case *c = calloc(1, sizeof *c), *before = malloc(sizeof *before);
-    int verb = below(&reader, 16);
+    int verb = below(&reader, 16), articulates;
     int64_t status;
     if (c == NULL || before == NULL)
         abort();
@@ -294,16 +393,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     read_rig(&reader, c);
     read_poses(&reader, c);
     read_start(&reader, c);
+    articulates = below(&reader, 2);
+    read_skeleton(&reader, c);
     *before = *c;
     if (verb == 0) {
         run_evaluate(c);
     } else {
-        status = verb < 8 ? run_job(c, verb) : ossify_decompose(&c->poses, &c->settings, &c->rig, &c->info);
+        status = run_verb(c, verb, articulates);
         check_status(c, status);
         if (status >= 0) {
             check_answer(c);
             c->allocations_left = -1;
             run_evaluate(c);
+            run_skeleton(c);
         } else {
             check_refusal(c, before);
         }

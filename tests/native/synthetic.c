@@ -255,6 +255,101 @@ static void make_motion(const SyntheticOptions *o, const float *rest, const int 
     }
 }
 
+/* ---- jointed motion */
+
+/* Prim's tree over the bones' middles, from bone 0; parents come before their children in `order`. */
+static void join_bones(const SyntheticOptions *o, const float *rest, const int *middle,
+                       ossify_skeleton *skeleton, int *order) {
+    for (int count = 0; count < o->bones; count++) {
+        int next = 0, to = -1;
+        double least = DBL_MAX;
+        for (int b = 0; b < o->bones; b++)
+            for (int i = 0; i < count; i++) {
+                double far = distance(rest + 3 * middle[b], rest + 3 * middle[order[i]]);
+                int joined = 0;
+                for (int j = 0; j < count; j++)
+                    joined |= order[j] == b;
+                if (!joined && far < least) {
+                    least = far;
+                    next = b;
+                    to = order[i];
+                }
+            }
+        order[count] = next;
+        skeleton->parents[next] = to;
+        for (int i = 0; i < 3; i++) {
+            double here = rest[3 * middle[next] + i];
+            skeleton->joints[3 * next + i] = to < 0 ? here : 0.5 * (here + rest[3 * middle[to] + i]);
+        }
+    }
+}
+
+/* What bone b does against its parent, x -> c + l d + r (x - c). */
+static void pose_joint(const SyntheticOptions *o, const ossify_skeleton *skeleton, const Path *path, int b,
+                       double time, double m[12]) {
+    const double *c = skeleton->joints + 3 * b, *above = skeleton->joints + 3 * skeleton->parents[b];
+    double swing = o->motion, axis[3], r[9], away[3], length = 0;
+    if (skeleton->joint_kinds[b] == OSSIFY_JOINT_STIFF)
+        swing *= 0.005;
+    for (int i = 0; i < 3; i++) {
+        axis[i] = o->hinges ? swing * along(&path[0], time) * skeleton->axes[3 * b + i]
+                            : swing * along(&path[i], time);
+        away[i] = c[i] - above[i];
+        length += away[i] * away[i];
+    }
+    rotation_of(axis, r);
+    for (int i = 0; i < 3; i++) {
+        double slid = o->stretch ? 0.1 * along(&path[3], time) * away[i] / sqrt(length) : 0;
+        m[4 * i + 3] = c[i] + slid - (r[3 * i] * c[0] + r[3 * i + 1] * c[1] + r[3 * i + 2] * c[2]);
+        memcpy(m + 4 * i, r + 3 * i, 3 * sizeof *m);
+    }
+}
+
+static void compose(const double *a, const double *b, double *ab) {
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 4; j++)
+            ab[4 * i + j] = a[4 * i] * b[j] + a[4 * i + 1] * b[4 + j] + a[4 * i + 2] * b[8 + j] +
+                            (j == 3 ? a[4 * i + 3] : 0);
+}
+
+static void name_joints(const SyntheticOptions *o, ossify_skeleton *skeleton, uint64_t *random) {
+    for (int b = 1; b < o->bones; b++) {
+        double *axis = skeleton->axes + 3 * b, length = 0;
+        for (int i = 0; i < 3; i++) {
+            axis[i] = o->hinges ? between(random, -1, 1) : 0;
+            length += axis[i] * axis[i];
+        }
+        for (int i = 0; i < 3 && o->hinges; i++)
+            axis[i] /= sqrt(length);
+        skeleton->joint_kinds[b] = o->stiff > 0 && b % o->stiff == 0 ? OSSIFY_JOINT_STIFF
+                                   : o->hinges                       ? OSSIFY_JOINT_HINGE
+                                                                     : OSSIFY_JOINT_BALL;
+    }
+}
+
+static void make_jointed_motion(const SyntheticOptions *o, const float *rest, const int *middle,
+                                uint64_t *random, ossify_skeleton *skeleton, double *transforms) {
+    int *order = take((size_t)o->bones, sizeof *order);
+    join_bones(o, rest, middle, skeleton, order);
+    name_joints(o, skeleton, random);
+    for (int k = 0; k < o->bones; k++) {
+        int b = order[k], p = skeleton->parents[b];
+        Path path[PATHS];
+        for (int i = 0; i < PATHS; i++)
+            path[i] = random_path(random);
+        for (int f = 0; f < o->frames; f++) {
+            double *m = transforms + 12 * (f * o->bones + b), turned[12];
+            if (p < 0) {
+                pose_bone(o, path, f / (double)o->frames, rest + 3 * middle[b], m);
+            } else {
+                pose_joint(o, skeleton, path, b, f / (double)o->frames, turned);
+                compose(transforms + 12 * (f * o->bones + p), turned, m);
+            }
+        }
+    }
+    free(order);
+}
+
 /* y = sum_k w_k M_k p~, in double */
 static void replay(const ossify_rig *rig, int64_t f, int64_t v, double y[3]) {
     const float *p = rig->rest + 3 * v;
@@ -339,7 +434,11 @@ Synthetic synthetic_make(SyntheticOptions options) {
     for (int v = 0; v < vertices; v++)
         weigh(&o, v / each, s.rest + 3 * v, s.rest, middle, patch, s.truth.influence_bones + v * o.influences,
               s.truth.influence_weights + v * o.influences);
-    make_motion(&o, s.rest, middle, &random, s.truth.transforms);
+    s.skeleton = skeleton_start(o.bones);
+    if (o.jointed)
+        make_jointed_motion(&o, s.rest, middle, &random, &s.skeleton, s.truth.transforms);
+    else
+        make_motion(&o, s.rest, middle, &random, s.truth.transforms);
     make_frames(&o, &s.poses, &s.truth, &random, s.frames);
     free(middle);
     free(patch);
@@ -348,6 +447,7 @@ Synthetic synthetic_make(SyntheticOptions options) {
 
 void synthetic_free(Synthetic *s) {
     free_rig(&s->truth);
+    skeleton_free(&s->skeleton);
     free(s->rest);
     free(s->frames);
     free(s->triangles);
@@ -394,6 +494,59 @@ int rigs_are_equal(const ossify_poses *poses, const ossify_rig *a, const ossify_
     return memcmp(a->influence_bones, b->influence_bones, entries * sizeof(int32_t)) == 0 &&
            memcmp(a->influence_weights, b->influence_weights, entries * sizeof(float)) == 0 &&
            memcmp(a->rest, b->rest, vertices * 3 * sizeof(float)) == 0;
+}
+
+/* ---- skeletons */
+
+ossify_skeleton skeleton_start(int64_t bones) {
+    size_t n = (size_t)bones;
+    ossify_skeleton skeleton = {.struct_size = sizeof skeleton, .bone_capacity = bones, .root = -1};
+    skeleton.parents = take(n, sizeof(int32_t));
+    skeleton.joint_kinds = take(n, sizeof(int32_t));
+    skeleton.mirrors = take(n, sizeof(int32_t));
+    skeleton.joints = take(3 * n, sizeof(double));
+    skeleton.axes = take(3 * n, sizeof(double));
+    skeleton.angles = take(n, sizeof(double));
+    skeleton.drifts = take(n, sizeof(double));
+    memset(skeleton.parents, -1, n * sizeof(int32_t));
+    memset(skeleton.mirrors, -1, n * sizeof(int32_t));
+    return skeleton;
+}
+
+void skeleton_free(ossify_skeleton *skeleton) {
+    free(skeleton->parents);
+    free(skeleton->joint_kinds);
+    free(skeleton->mirrors);
+    free(skeleton->joints);
+    free(skeleton->axes);
+    free(skeleton->angles);
+    free(skeleton->drifts);
+}
+
+ossify_skeleton skeleton_of(const ossify_skeleton *from) {
+    ossify_skeleton room = skeleton_start(from->bone_capacity), to = *from;
+    size_t n = (size_t)from->bone_capacity;
+    to.parents = memcpy(room.parents, from->parents, n * sizeof(int32_t));
+    to.joint_kinds = memcpy(room.joint_kinds, from->joint_kinds, n * sizeof(int32_t));
+    to.mirrors = memcpy(room.mirrors, from->mirrors, n * sizeof(int32_t));
+    to.joints = memcpy(room.joints, from->joints, 3 * n * sizeof(double));
+    to.axes = memcpy(room.axes, from->axes, 3 * n * sizeof(double));
+    to.angles = memcpy(room.angles, from->angles, n * sizeof(double));
+    to.drifts = memcpy(room.drifts, from->drifts, n * sizeof(double));
+    return to;
+}
+
+int skeletons_are_equal(const ossify_skeleton *a, const ossify_skeleton *b) {
+    size_t n = (size_t)a->bone_capacity;
+    return a->root == b->root && a->symmetry == b->symmetry &&
+           memcmp(a->plane, b->plane, sizeof a->plane) == 0 &&
+           memcmp(a->parents, b->parents, n * sizeof(int32_t)) == 0 &&
+           memcmp(a->joint_kinds, b->joint_kinds, n * sizeof(int32_t)) == 0 &&
+           memcmp(a->mirrors, b->mirrors, n * sizeof(int32_t)) == 0 &&
+           memcmp(a->joints, b->joints, 3 * n * sizeof(double)) == 0 &&
+           memcmp(a->axes, b->axes, 3 * n * sizeof(double)) == 0 &&
+           memcmp(a->angles, b->angles, n * sizeof(double)) == 0 &&
+           memcmp(a->drifts, b->drifts, n * sizeof(double)) == 0;
 }
 
 static void check_vertex(const ossify_rig *rig, int64_t v) {

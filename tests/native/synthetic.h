@@ -3,7 +3,8 @@
  *     x[f][v] = sum_k weight[v][k] * transforms[f][bone[v][k]] * rest~[v]  (+ noise)
  *
  * Every bone owns a patch of the surface with weight 1 and fades out smoothly into its nearest
- * neighbours, at most K a vertex; it swings about the middle of its patch along a smooth path. */
+ * neighbours, at most K a vertex; it swings about the middle of its patch along a smooth path. Jointed
+ * bones hang on the nearest one instead, turn about a joint half way to it, and only bone 0 also moves. */
 #ifndef OSSIFY_SYNTHETIC_H
 #define OSSIFY_SYNTHETIC_H
 
@@ -25,6 +26,10 @@ typedef struct SyntheticOptions {
     int shells;     /* 1 */
     int flexible;   /* 1: bones also stretch and shear */
     int faceless;   /* 1: no triangles */
+    int jointed;    /* 1: bones hang together */
+    int hinges;     /* 1: and turn about one axis each */
+    int stiff;      /* and every so many of them hardly turn; 0: none */
+    int stretch;    /* 1: and joints slide along the line from the parent's joint */
     double motion;  /* 0.7 radians of swing */
     double noise;   /* standard deviation added to the frames; the mesh measures about 2 */
     uint64_t seed;
@@ -39,7 +44,9 @@ typedef struct Answer {
 typedef struct Synthetic {
     ossify_poses poses; /* ready to pass on */
     ossify_rig truth;   /* ready to pass on, everything given */
-    float *rest;        /* the arrays the two point into, free to be changed */
+    ossify_skeleton
+        skeleton; /* parents, joints, kinds and axes of jointed bones; of others without parents */
+    float *rest;  /* the arrays the two point into, free to be changed */
     float *frames;
     int32_t *triangles;
 } Synthetic;
@@ -53,6 +60,13 @@ void answer_free(Answer *answer);
 Answer answer_of(const ossify_poses *poses, const ossify_rig *rig);
 /* 1 when both rigs hold the same bits. */
 int rigs_are_equal(const ossify_poses *poses, const ossify_rig *a, const ossify_rig *b);
+
+/* A skeleton with room for so many bones, all of them roots; its arrays are its own. */
+ossify_skeleton skeleton_start(int64_t bones);
+void skeleton_free(ossify_skeleton *skeleton);
+/* A deep copy. */
+ossify_skeleton skeleton_of(const ossify_skeleton *skeleton);
+int skeletons_are_equal(const ossify_skeleton *a, const ossify_skeleton *b);
 
 /* Checks (test.h) what must hold for any rig: indices and order of influences, weights >= 0 that sum
  * to 1, finite numbers, rigid bones orthonormal with det +1. */

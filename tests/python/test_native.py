@@ -470,6 +470,75 @@ def test_two_jobs_run_at_the_same_time(eel):
 # ---- memory
 
 
+# ---- skeletons
+
+
+@pytest.fixture(scope="module")
+def connected(eel):
+    """An eel that also grows and shrinks, so that joints do not hold by themselves: poses, rig, skeleton."""
+    growth = 1 + 0.1 * np.sin(np.arange(len(eel.frames)))
+    poses = (eel.rest, (eel.frames * growth[:, None, None]).astype(np.float32), eel.triangles)
+    rig, _ = native.decompose(*poses, few())
+    return poses, rig, native.connect(rig, eel.triangles)
+
+
+def gaps(rig, skeleton):
+    """[f][b] between what a bone and its parent make of their joint; 0 for roots."""
+    joints = np.concatenate([skeleton.joints, np.ones((rig.bones, 1))], axis=1)
+    own = np.einsum("fbij,bj->fbi", rig.transforms, joints)
+    above = np.einsum("fbij,bj->fbi", rig.transforms[:, skeleton.parents], joints)
+    return np.linalg.norm(own - above, axis=2) * (skeleton.parents >= 0)
+
+
+def test_an_articulated_rig_holds_its_joints(connected):
+    poses, rig, skeleton = connected
+    hung, jointed, info = native.articulate(*poses, rig, skeleton, few())
+    size = np.linalg.norm(np.ptp(poses[0], axis=0))
+    assert gaps(rig, skeleton).max() > 1e-3 * size
+    assert gaps(hung, jointed).max() < 1e-9 * size
+    assert (jointed.drifts == 0).all()
+    assert (jointed.parents == skeleton.parents).all()
+    assert info.erms == pytest.approx(native.evaluate(*poses[:2], hung).erms)
+
+
+def test_stretch_costs_less(connected):
+    poses, rig, skeleton = connected
+    _, _, stiff = native.articulate(*poses, rig, skeleton, few())
+    _, slid, soft = native.articulate(*poses, rig, skeleton, few(), stretch=True)
+    assert soft.erms < 0.9 * stiff.erms
+    assert slid.drifts.max() > 0
+
+
+def test_an_articulating_job_gives_what_the_call_gives(connected):
+    poses, rig, skeleton = connected
+    hung, jointed, info = native.articulate(*poses, rig, skeleton, few())
+    with native.Job.start_articulate(*poses, rig, skeleton, few()) as job:
+        other_rig, other_skeleton, other_info = job.finish()
+    assert (hung.transforms == other_rig.transforms).all()
+    assert (jointed.joints == other_skeleton.joints).all()
+    assert info.erms == other_info.erms
+    assert job.poll().finished
+
+
+def test_the_watcher_cancels_an_articulation(connected):
+    poses, rig, skeleton = connected
+    with pytest.raises(native.OssifyError) as caught:
+        native.articulate(*poses, rig, skeleton, few(), watch=lambda progress: True)
+    assert caught.value.status == native.Status.CANCELLED
+
+
+def test_a_skeleton_of_another_rig_is_refused(connected):
+    poses, rig, skeleton = connected
+    for spoiled, named in (
+        (skeleton._replace(parents=[-1]), "skeleton.parents has shape"),
+        (skeleton._replace(kinds=["ball"]), "skeleton.kinds has 1 items"),
+        (skeleton._replace(parents=np.zeros(3, int)), "skeleton.parents[0] is 0"),
+    ):
+        with pytest.raises(native.OssifyError) as caught:
+            native.articulate(*poses, rig, spoiled, few())
+        assert named in str(caught.value)
+
+
 class Account:
     """An allocator that counts what is taken at once."""
 

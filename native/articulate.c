@@ -1,0 +1,183 @@
+/* articulate.c - bones that only turn about joints that hold: the refit of a free rig.
+ *
+ *     start     the free rig's turns, hung on its skeleton, then poses and joints for its weights
+ *     rounds    vertices (weights, rest pose), then poses, joints and poses: Algorithm 1 of SSDR
+ *               with another bone step                       descent.c, pose_fit.c, joint_fit.c
+ *     finish    poses once more for the last weights
+ *
+ * Positions are linear in the turns of all bones and the ways of the roots (articulate.h), so poses and
+ * joints are solved from the same moments as free bones. A refit that ends worse than it started, which
+ * locality can bring about, is taken back to its start. */
+#include "articulate.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "math/lapack.h"
+
+enum { FIRST_STEPS = 40, ROUND_STEPS = 4, FIRST_JOINT_STEPS = 10, ROUND_JOINT_STEPS = 1, STEEP_ROUNDS = 100 };
+
+static const int ROUNDS[3] = {[OSSIFY_DRAFT] = 6, [OSSIFY_NORMAL] = 15, [OSSIFY_BEST] = 80};
+static const double TOLERANCE[3] = {[OSSIFY_DRAFT] = 1e-3, [OSSIFY_NORMAL] = 3e-4, [OSSIFY_BEST] = 2e-5};
+static const double FINE = 1e-3; /* of a frame's error: a smaller fall is worth no further step */
+
+typedef struct Refit {
+    Call *call;
+    Problem problem;
+    Placement placement;
+    Model model, start; /* of the start only what vertices have */
+    Linkage linkage;
+    Pinned pinned; /* the rest of the start */
+    Descent descent;
+} Refit;
+
+int linkage_update(Linkage *linkage, const Moments *moments) {
+    const Problem *problem = linkage->problem;
+    linkage->fine = FINE * model_squared_error(problem, linkage->model) / problem->frames;
+    linkage_gather(linkage, moments);
+    double misfit = poses_fit(linkage), before = INFINITY;
+    for (int i = 0; i < linkage->joint_steps && before - misfit > linkage->fine * problem->frames; i++) {
+        before = misfit;
+        misfit = joints_fit(linkage, moments, before);
+    }
+    return !linkage->call->arena.failed && !linkage->call->cancelled;
+}
+
+/* Errors and moments of the model as it is; 0 when the call must end. */
+static int measure(Refit *refit) {
+    const PassPlan keep_all = {0};
+    pass_run(refit->call, &refit->problem, &refit->model, &refit->descent.moments, &keep_all);
+    return !refit->call->arena.failed && !refit->call->cancelled;
+}
+
+static int hang_bones(Refit *refit) {
+    refit->linkage.steps = FIRST_STEPS;
+    refit->linkage.joint_steps = FIRST_JOINT_STEPS;
+    const int done =
+        measure(refit) && linkage_update(&refit->linkage, &refit->descent.moments) && measure(refit);
+    refit->linkage.steps = ROUND_STEPS;
+    refit->linkage.joint_steps = ROUND_JOINT_STEPS;
+    return done;
+}
+
+static int last_poses(Refit *refit) {
+    Linkage *linkage = &refit->linkage;
+    if (!measure(refit)) {
+        return 0;
+    }
+    linkage->steps = FIRST_STEPS;
+    linkage->fine = 0;
+    linkage_gather(linkage, &refit->descent.moments);
+    poses_fit(linkage);
+    return measure(refit);
+}
+
+static int make_room(Refit *refit, const ossify_rig *rig, const ossify_skeleton *skeleton) {
+    Call *call = refit->call;
+    const int bones = (int)rig->bones, influences = (int)call->settings->influences;
+    if (!model_make(call, &refit->problem, bones, influences, &refit->model) ||
+        !model_make(call, &refit->problem, bones, influences, &refit->start)) {
+        return 0;
+    }
+    rig_read(&refit->problem, &refit->placement, rig, 1, &refit->model);
+    if (!linkage_make(call, &refit->problem, &refit->model, skeleton, &refit->placement, &refit->linkage) ||
+        !linkage_pin_make(&refit->linkage, &refit->pinned) ||
+        !descent_make(call, &refit->problem, &refit->model, &refit->descent)) {
+        return 0;
+    }
+    refit->descent.linkage = &refit->linkage;
+    refit->descent.smoothness = call->settings->smoothness;
+    refit->descent.steep_most = call->settings->iterations > 0 ? 0 : STEEP_ROUNDS;
+    return 1;
+}
+
+/* Rounds; returns a status. */
+static int64_t refine(Refit *refit) {
+    Call *call = refit->call;
+    const ossify_settings *settings = call->settings;
+    const int most = settings->iterations > 0 ? (int)settings->iterations : ROUNDS[settings->quality];
+    const double enough = settings->until > 0 ? problem_squared(&refit->problem, settings->until) : 0;
+    call->from = call->progress.fraction;
+    call->to = 0.98;
+    descent_restart(&refit->descent);
+    const int how = descent_settle(&refit->descent, most, TOLERANCE[settings->quality], enough);
+    call->info->iterations = refit->descent.iterations;
+    if (how < 0 || !last_poses(refit)) {
+        return call_ended(call);
+    }
+    const int reached = enough > 0 && model_squared_error(&refit->problem, &refit->model) <= enough;
+    return reached ? OSSIFY_REACHED : how == 0 ? OSSIFY_OUT_OF_ITERATIONS : OSSIFY_CONVERGED;
+}
+
+/* 1/F sum_f (R_p - R_b)' (R_p - R_b), and how far the joint slid. */
+static void find_motion(const Linkage *linkage, int b, Joint *joint) {
+    const size_t row = 4 * (size_t)linkage->model->capacity, p = 4 * (size_t)linkage->parent[b];
+    memset(joint, 0, sizeof *joint);
+    for (size_t i = 0; i < 3 * (size_t)linkage->frames; i++) {
+        const double *r = linkage->model->transform + i * row;
+        double d[3];
+        for (size_t k = 0; k < 3; k++) {
+            d[k] = r[p + k] - r[4 * (size_t)b + k];
+        }
+        for (size_t k = 0; k < 9; k++) {
+            joint->drift[4 * (k / 3) + k % 3] += d[k / 3] * d[k % 3] / linkage->frames;
+        }
+    }
+    for (size_t f = 0; f < (size_t)linkage->frames; f++) {
+        const double slid = linkage->slide[f * (size_t)linkage->bones + (size_t)b] / linkage->diagonal;
+        joint->drift[15] += slid * slid / linkage->frames;
+    }
+}
+
+static void write_skeleton(const Refit *refit, ossify_skeleton *skeleton) {
+    const Linkage *linkage = &refit->linkage;
+    const double nowhere[3] = {0};
+    for (int b = 0; b < linkage->bones; b++) {
+        Joint joint;
+        for (int i = 0; i < 3; i++) {
+            skeleton->joints[3 * b + i] =
+                refit->placement.centre[i] + refit->placement.unit * linkage->joint[3 * b + i];
+        }
+        if (linkage->parent[b] < 0) {
+            continue;
+        }
+        find_motion(linkage, b, &joint);
+        const int kind = joint_kind(&joint, nowhere, skeleton->axes + 3 * b, &skeleton->angles[b]);
+        skeleton->drifts[b] = 100 * sqrt(joint_drift(&joint, nowhere));
+        if (skeleton->joint_kinds[b] !=
+            OSSIFY_JOINT_LOOSE) { /* it holds now, and is as much a guess as before */
+            skeleton->joint_kinds[b] = kind;
+        }
+    }
+}
+
+int64_t articulate(Call *call, const ossify_poses *poses, ossify_rig *rig, ossify_skeleton *skeleton) {
+    Refit refit = {.call = call};
+    Linkage *linkage = &refit.linkage;
+    blas_use_one_thread();
+    const float *rest = poses->rest ? poses->rest : rig->rest;
+    if (!problem_prepare(call, poses, rest, rig->held_vertices, &refit.problem, &refit.placement) ||
+        call_poll(call, 0.05)) {
+        return call_ended(call);
+    }
+    call_stage(call, OSSIFY_STAGE_SKELETON);
+    if (!make_room(&refit, rig, skeleton) || !hang_bones(&refit)) {
+        return call_ended(call);
+    }
+    linkage_pin(linkage, &refit.pinned);
+    model_copy_vertices(&refit.problem, &refit.model, &refit.start);
+    const double first = model_squared_error(&refit.problem, &refit.model);
+    int64_t status = refine(&refit);
+    if (status < 0) {
+        return status;
+    }
+    if (model_squared_error(&refit.problem, &refit.model) > first) {
+        model_copy_vertices(&refit.problem, &refit.start, &refit.model);
+        linkage_unpin(linkage, &refit.pinned);
+        status = OSSIFY_CONVERGED;
+    }
+    rig_write(&refit.problem, &refit.placement, &refit.model,
+              call->settings->rest_mode == OSSIFY_REST_FIXED ? rig->rest : NULL, rig);
+    write_skeleton(&refit, skeleton);
+    return status;
+}

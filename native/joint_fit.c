@@ -1,0 +1,228 @@
+/* joint_fit.c - a step of all joints at once, the poses of all frames following.
+ *
+ * A joint's step dc moves the whole subtree by D_a dc, D_a = R_p - R_a, so the Gauss-Newton equations are
+ *     joint a, joint b:  sum_f D_a' D_b N[s_a, s_b]
+ *     joint a, turn b:   (R_b N[q_b, s_a]) x D_a dc,   way b: g . D_a dc N[s_b, s_a]
+ * with the slope sum_f D_a' P[s_a]. Poses are eliminated frame by frame (the Schur complement, or variable
+ * projection of Golub & Pereyra 1973): joints and turns shift the same vertices, so a step of one with the
+ * other held goes nowhere.
+ *
+ * Joints are drawn to where they were found (joint.c), not to where they were last: along a hinge they would
+ * drift. As there, the pull grows with the error that no joint avoids. With a plane of symmetry the form is
+ * averaged with its mirror image, so its lowest point is symmetric. */
+#include <math.h>
+#include <string.h>
+
+#include "articulate.h"
+#include "math/lapack.h"
+
+enum { LANES = 16 };
+
+static const double LEAST_PULL = 1e-5; /* of the anchor */
+static const double TRUST = 0.05;      /* error, in diagonals, at which anchor and motion count the same */
+
+typedef struct JointFit {
+    Linkage *linkage;
+    int lanes;
+    double *form;  /* [lanes][3b][3b] half the second derivatives, their sum in lane 0 */
+    double *slope; /* [lanes][3b] half, downhill */
+} JointFit;
+
+/* Row 3a + j is D_a e_j. */
+static void find_turned(const Linkage *linkage, Bench *bench) {
+    const size_t n = 4 * (size_t)linkage->bones;
+    memset(bench->turned, 0, 9 * (size_t)linkage->bones * sizeof(double));
+    for (int a = 0; a < linkage->bones; a++) {
+        const int p = linkage->parent[a];
+        for (size_t i = 0; i < 9 && p >= 0; i++) {
+            bench->turned[9 * (size_t)a + i] =
+                bench->z[i % 3 * n + 4 * (size_t)p + i / 3] - bench->z[i % 3 * n + 4 * (size_t)a + i / 3];
+        }
+    }
+}
+
+/* Joint a against the unknowns of bone b, into across [3a + j][unknowns]. */
+static void fill_across(const Linkage *linkage, Bench *bench, int a, int b) {
+    const size_t n = 4 * (size_t)linkage->bones, m = (size_t)linkage->unknowns;
+    const double *q = bench->normal + 4 * (size_t)b * n + 4 * (size_t)a + 3;
+    double arm[3], way[3][3];
+    const int count = linkage_ways(linkage, bench->z, b, way);
+    for (size_t i = 0; i < 3; i++) {
+        const double *r = bench->z + i * n + 4 * (size_t)b;
+        arm[i] = r[0] * q[0] + r[1] * q[n] + r[2] * q[2 * n];
+    }
+    for (size_t j = 0; j < 3; j++) {
+        const double *d = bench->turned + 9 * (size_t)a + 3 * j;
+        double *to = bench->across + (3 * (size_t)a + j) * m + (size_t)linkage->first[b];
+        cross(arm, d, to);
+        for (int k = 0; k < count; k++) {
+            to[3 + k] = q[3 * n] * (way[k][0] * d[0] + way[k][1] * d[1] + way[k][2] * d[2]);
+        }
+    }
+}
+
+/* Adds D_a' D_b N[s_a, s_b] and D_a' P[s_a]. */
+static void add_own(const Linkage *linkage, const Bench *bench, double *form, double *slope) {
+    const size_t n = 4 * (size_t)linkage->bones, size = 3 * (size_t)linkage->bones;
+    for (size_t i = 0; i < size; i++) {
+        const double *d = bench->turned + 3 * i, *p = bench->left + 4 * (i / 3) + 3;
+        slope[i] += d[0] * p[0] + d[1] * p[n] + d[2] * p[2 * n];
+        for (size_t j = 0; j < size; j++) {
+            const double *e = bench->turned + 3 * j;
+            form[i * size + j] += (d[0] * e[0] + d[1] * e[1] + d[2] * e[2]) *
+                                  linkage->normal[(4 * (i / 3) + 3) * n + 4 * (j / 3) + 3];
+        }
+    }
+}
+
+/* Takes away what the poses of the frame make up for: A H^-1 A', and of the slope A H^-1 g. */
+static void eliminate_poses(const Linkage *linkage, Bench *bench, double *form, double *slope) {
+    const size_t m = (size_t)linkage->unknowns, size = 3 * (size_t)linkage->bones;
+    memcpy(bench->solved, bench->across, size * m * sizeof(double));
+    if (solve_positive((int)m, bench->system, (int)size, bench->solved)) {
+        return;
+    }
+    for (size_t i = 0; i < size; i++) {
+        for (size_t k = 0; k < m; k++) {
+            slope[i] -= bench->solved[i * m + k] * bench->gradient[k];
+            bench->flipped[k * size + i] = -bench->across[i * m + k];
+        }
+    }
+    multiply_nn((int)size, (int)size, (int)m, bench->solved, (int)m, bench->flipped, (int)size, 1.0, form,
+                (int)size);
+}
+
+static void gather_lane(void *user, int lane, int worker) {
+    const JointFit *fit = user;
+    Linkage *linkage = fit->linkage;
+    Bench *bench = &linkage->bench[worker];
+    const size_t size = 3 * (size_t)linkage->bones;
+    const int begin = (int)((int64_t)linkage->frames * lane / fit->lanes),
+              end = (int)((int64_t)linkage->frames * (lane + 1) / fit->lanes);
+    double *form = fit->form + (size_t)lane * size * size, *slope = fit->slope + (size_t)lane * size;
+    for (int f = begin; f < end && !linkage->call->cancelled; f++) {
+        if (worker == 0) {
+            call_poll(linkage->call, -1);
+        }
+        linkage_read(linkage, f, bench->slide, bench->z);
+        linkage_misfit(linkage, f, bench->z, bench->left);
+        poses_system(linkage, bench);
+        find_turned(linkage, bench);
+        for (int i = 0; i < linkage->bones * linkage->bones; i++) {
+            fill_across(linkage, bench, i / linkage->bones, i % linkage->bones);
+        }
+        add_own(linkage, bench, form, slope);
+        eliminate_poses(linkage, bench, form, slope);
+    }
+}
+
+static void add_lanes(JointFit *fit) {
+    const size_t size = 3 * (size_t)fit->linkage->bones;
+    for (size_t lane = 1; lane < (size_t)fit->lanes; lane++) {
+        for (size_t i = 0; i < size * size; i++) {
+            fit->form[i] += fit->form[lane * size * size + i];
+        }
+        for (size_t i = 0; i < size; i++) {
+            fit->slope[i] += fit->slope[lane * size + i];
+        }
+    }
+}
+
+static void add_pull(JointFit *fit, double square) {
+    const Linkage *linkage = fit->linkage;
+    const size_t n = 4 * (size_t)linkage->bones, size = 3 * (size_t)linkage->bones;
+    const double trusted = TRUST * linkage->diagonal;
+    const double pull = fmax(LEAST_PULL, square / (trusted * trusted)) * linkage->frames;
+    for (size_t i = 0; i < size; i++) {
+        const size_t s = 4 * (i / 3) + 3;
+        const int is_root = linkage->parent[i / 3] < 0;
+        const double own = is_root ? 1 : pull * linkage->normal[s * n + s] + 1e-300;
+        fit->form[i * size + i] += own;
+        fit->slope[i] = is_root ? 0 : fit->slope[i] + own * (linkage->anchor[i] - linkage->joint[i]);
+    }
+}
+
+/* to = S x: what each joint's mirror image does, seen in the mirror; x an item every `across`. */
+static void reflect_steps(const Linkage *linkage, const double *x, size_t across, double *to) {
+    const double *n = linkage->plane;
+    for (int b = 0; b < linkage->bones; b++) {
+        const int mirrored = symmetry_has_mirrored_joint(linkage->mirror, linkage->parent, b);
+        const size_t from = 3 * (size_t)(mirrored ? linkage->mirror[b] : b);
+        double along = 0;
+        for (size_t i = 0; i < 3 && mirrored; i++) {
+            along += 2 * n[i] * x[(from + i) * across];
+        }
+        for (size_t i = 0; i < 3; i++) {
+            to[3 * (size_t)b + i] = x[(from + i) * across] - along * n[i];
+        }
+    }
+}
+
+/* form <- (form + S form S) / 2, slope <- (slope + S slope) / 2; `room` [3b][3b] */
+static void make_symmetric(JointFit *fit, double *room) {
+    const size_t size = 3 * (size_t)fit->linkage->bones;
+    for (size_t i = 0; i < size; i++) { /* room = (S form)' = form S */
+        reflect_steps(fit->linkage, fit->form + i, size, room + i * size);
+    }
+    for (size_t i = 0; i < size; i++) { /* row i of S form S */
+        double *row = room + size * size;
+        reflect_steps(fit->linkage, room + i, size, row);
+        for (size_t j = 0; j < size; j++) {
+            fit->form[i * size + j] = 0.5 * (fit->form[i * size + j] + row[j]);
+        }
+    }
+    reflect_steps(fit->linkage, fit->slope, 1, room);
+    for (size_t i = 0; i < size; i++) {
+        fit->slope[i] = 0.5 * (fit->slope[i] + room[i]);
+    }
+}
+
+/* The misfit after the step, or before it when that was less. */
+static double try_joints(Linkage *linkage, const Moments *moments, const double *step, double misfit) {
+    linkage_pin(linkage, &linkage->before);
+    for (int i = 0; i < 3 * linkage->bones; i++) {
+        linkage->joint[i] += step[i];
+    }
+    if (linkage->mirror) {
+        symmetry_mirror_joints(linkage->plane, linkage->mirror, linkage->parent, linkage->bones,
+                               linkage->joint);
+    }
+    linkage_aim(linkage);
+    linkage_gather(linkage, moments);
+    const double now = poses_fit(linkage);
+    if (now < misfit) {
+        return now;
+    }
+    linkage_unpin(linkage, &linkage->before);
+    linkage_gather(linkage, moments);
+    return misfit;
+}
+
+/* Mean squared error of a vertex in a frame. */
+static double mean_square(const Linkage *linkage, double misfit) {
+    const Problem *problem = linkage->problem;
+    return fmax(0, linkage->constant + misfit) / (problem->total_mass * problem->frames);
+}
+
+double joints_fit(Linkage *linkage, const Moments *moments, double misfit) {
+    Call *call = linkage->call;
+    ArenaPiece *mark = arena_mark(&call->arena);
+    const size_t size = 3 * (size_t)linkage->bones;
+    JointFit fit = {.linkage = linkage, .lanes = linkage->frames < LANES ? linkage->frames : LANES};
+    fit.form = arena_take(&call->arena, (size_t)fit.lanes * size * size, sizeof(double));
+    fit.slope = arena_take(&call->arena, (size_t)fit.lanes * size, sizeof(double));
+    double *room = arena_take(&call->arena, (size + 1) * size, sizeof(double));
+    if (!call->arena.failed) {
+        pool_run(call->pool, fit.lanes, gather_lane, &fit);
+        add_lanes(&fit);
+        add_pull(&fit, mean_square(linkage, misfit));
+        if (linkage->mirror) {
+            make_symmetric(&fit, room);
+        }
+        if (!call->cancelled && !solve_positive((int)size, fit.form, 1, fit.slope)) {
+            misfit = try_joints(linkage, moments, fit.slope, misfit);
+        }
+    }
+    arena_return(&call->arena, mark);
+    return misfit;
+}

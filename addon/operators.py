@@ -9,7 +9,7 @@ from bpy.props import EnumProperty, FloatProperty, IntProperty
 from . import build, heat, native, properties, session, sources
 from .capture import check
 from .convert import Result, convert, run
-from .options import FIELDS, PRESETS, Options, Refusal, preset_values
+from .options import FIELDS, PRESETS, Options, Refusal, implied, preset_values
 
 _TICK = 0.02  # seconds between two turns
 _TURN = 0.03  # seconds of work in each: the interface stays alive
@@ -97,7 +97,8 @@ class OSSIFY_OT_convert(bpy.types.Operator):
         """What was given to the operator, then the preset, then the sidebar."""
         options = context.scene.ossify.options()
         values = {} if self.preset == "NONE" else preset_values(self.preset)
-        values |= {field: getattr(self, field) for field in FIELDS if self.properties.is_property_set(field)}
+        given = {field: getattr(self, field) for field in FIELDS if self.properties.is_property_set(field)}
+        values |= implied(given)
         for field, value in values.items():
             setattr(options, field, value)
         return options

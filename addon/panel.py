@@ -154,6 +154,9 @@ class OSSIFY_PT_bones(_Settings, bpy.types.Panel):
             column.prop(settings, "budget_of")
             column.prop(settings, "bones_most")
         layout.prop(settings, "bone_kind")
+        layout.prop(settings, "skeleton")
+        if settings.skeleton != "NONE":
+            layout.prop(settings, "symmetry")
         layout.prop(settings, "influences")
         layout.prop(settings, "quality")
         layout.prop(settings, "locality")

@@ -86,6 +86,38 @@ _WORDS = {
             ],
         },
     ),
+    "skeleton": (
+        EnumProperty,
+        {
+            "name": "Skeleton",
+            "description": "How the bones hang together",
+            "items": [
+                ("NONE", "None", "All bones hang from the root, side by side: for cloth and faces"),
+                (
+                    "HIERARCHY",
+                    "Hierarchy",
+                    "Bones hang in limbs and turn about joints; they also move where the motion asks for it",
+                ),
+                (
+                    "ARTICULATED",
+                    "Articulated",
+                    "Joints hold: bones only turn, and the root alone moves. The error grows a little",
+                ),
+            ],
+        },
+    ),
+    "symmetry": (
+        EnumProperty,
+        {
+            "name": "Symmetry",
+            "description": "Which bones of the skeleton are each other's mirror image, .L and .R",
+            "items": [
+                ("FOUND", "Found", "Look for the plane that mirrors the body"),
+                ("X", "X", "The left and the right of the object, along its own X axis"),
+                ("NONE", "None", "No bone has a mirror image"),
+            ],
+        },
+    ),
     "influences": (
         IntProperty,
         {

@@ -81,9 +81,37 @@ def summary_rows(kept):
     if r := kept.get("memory"):
         what = f"peak memory, {r['vertices']:,} vertices x {r['frames']} frames x {r['bones']} bones, draft"
         yield what, number(r["peak"] / 1e9, 2, " GB"), "8 GB", "7 GB"
+    if r := kept.get("skeleton"):
+        yield from skeleton_summary(r)
     if r := kept.get("blender"):
         what = f"capture and build in Blender against the default solve ({label(r)} as a .pc2)"
         yield what, number(r["ratio"], 2), "0.33", ""
+
+
+def found(part):
+    joints = f"{number(part['joint_mean'], 3)} %, {number(part['joint_most'], 2)} %"
+    return f"{100 * part['edges']:.1f} % / {joints}"
+
+
+def skeleton_summary(r):
+    exact, noisy = r["exact"], r["noisy"]
+    joints = "edges / joints off, mean, most"
+    if exact["count"]:
+        count = exact["count"]
+        yield f"true weights held ({count} creatures): {joints}", found(exact["held"]), "99 % / 0.1 %", "all"
+        what = f"solved at the true count: {joints}"
+        yield what, found(exact["solved"]), "97 % / 0.2 %, 1 %", "all / 0.05 %, 0.3 %"
+        yield "roots found", f"{exact['solved']['roots']} of {count}", "all", ""
+        figure = f"{exact['exact']} exact, {exact['within_one']} within 1, of {count}"
+        yield "bones counted by themselves", figure, "within 1", "exact"
+        figure = f"{exact['articulated_fine']} of {count}"
+        yield "articulated within 1.4x or 0.1 E_RMS of free bones", figure, "all", "1.05x"
+        what = "skeleton step against the decomposition: largest share"
+        yield what, percent(exact["share"]), "5 %", "1 %"
+    if noisy["count"]:
+        what = f"hinges, stiff joints, noise ({noisy['count']}), true weights held: {joints}"
+        yield what, found(noisy["held"]), "90 % / 1 %", "97 % / 0.5 %"
+        yield f"the same, solved at the true count: {joints}", found(noisy["solved"]), "", ""
 
 
 def summary(kept):
@@ -279,6 +307,29 @@ def blender_page(r):
     )
 
 
+def skeleton_page(r):
+    yield "## Skeletons of creatures that are known"
+    yield "Edges found of the true ones; joints off in percent of the diagonal, mean; E_RMS free, jointed."
+    head = ("creature, bones", "true weights held", "joints off", "solved", "joints off", "root", "counted")
+    rows = []
+    for row in r["rows"]:
+        held, solved = row["held"], row["solved"]
+        rows.append(
+            [
+                label(row),
+                f"{held['edges']} of {held['true_edges']}",
+                number(held["joint_mean"], 3),
+                f"{solved['edges']} of {solved['true_edges']}",
+                number(solved["joint_mean"], 3),
+                "yes" if solved["root"] else "no",
+                str(row["counted"]),
+                number(solved["erms"], 3),
+                number(row["articulated"]["erms"], 3),
+            ]
+        )
+    yield from table((*head, "free", "articulated"), rows)
+
+
 PAGES = {
     "table2": lambda r: table_2_page("Against SSDR's Table 2 (best, rest free, plain least squares)", r),
     "defaults": lambda r: table_2_page("Against SSDR's Table 2 (best, rest kept, local weights)", r),
@@ -292,6 +343,7 @@ PAGES = {
     "threads": threads_page,
     "memory": memory_page,
     "noise": noise_page,
+    "skeleton": skeleton_page,
     "blender": blender_page,
 }
 

@@ -30,13 +30,15 @@ sys.path[:0] = [str(ROOT / "addon"), str(ROOT / "tools")]
 import blenders
 import numpy as np
 
+import creatures
 import made_up
 import measure
 import native
 import pages
+import skeletons
 
 DATA = Path(os.environ.get("OSSIFY_DATA", ROOT.parent / "shared" / "data"))
-CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ossify" / "bench"
+CACHE = creatures.CACHE
 KEPT = ROOT / "build" / "bench.json"
 PAGE = ROOT / "docs" / "benchmarks.md"
 PEER_SECONDS = 900  # its longest honest run here takes a tenth of that
@@ -489,6 +491,28 @@ def noise(bench):
     return {"name": name, "bones": bones, "percent": NOISE, "frames": len(clean), "rows": rows}
 
 
+def skeleton(bench):
+    """Edges, joints, roots and counts of creatures whose skeletons are known."""
+    known = {name: DATA / f"{name}.npz" for name, _ in KNOWN_ROWS if (DATA / f"{name}.npz").is_file()}
+    rows = []
+    for name, path in {**known, **creatures.paths()}.items():
+        if bench.words and not any(word in name for word in bench.words):
+            continue
+        with np.load(path, allow_pickle=False) as file:
+            row = skeletons.row_of(name, {key: file[key] for key in file.files})
+        rows.append(row)
+        solved = row["solved"]
+        say(
+            f"  {name} {row['bones']}: {solved['edges']} of {solved['true_edges']} edges,"
+            f" joints off by {solved['joint_mean']:.3f} %, counted {row['counted']}"
+        )
+    if not rows:
+        return None
+    exact = [row for row in rows if not row["noisy"]]
+    noisy = [row for row in rows if row["noisy"]]
+    return {"rows": rows, "exact": skeletons.summary_of(exact), "noisy": skeletons.summary_of(noisy)}
+
+
 def blender(_bench):
     """What Blender's side of a conversion takes against the solver, on a sequence brought in as a .pc2."""
     path = DATA / "samba.npz"
@@ -530,6 +554,7 @@ SECTIONS = {
         threads,
         memory,
         noise,
+        skeleton,
         blender,
     )
 }

@@ -5,7 +5,8 @@
 SEQ.npz holds `frames` [f][v][3] and, as a rule, `rest` [v][3] and `triangles` [t][3]: without
 a rest pose a bind shape is made, without triangles a graph of near vertices is used.
 RIG.npz gets `transforms` [f][b][3][4] (rest to frame), `influence_bones` [v][k] (-1 unused),
-`influence_weights` [v][k] and `rest` [v][3] (as corrected), in the input's own coordinates.
+`influence_weights` [v][k] and `rest` [v][3] (as corrected), in the input's own coordinates; with --skeleton
+also `parents` [b] (-1 at the root) and `joints` [b][3] (to the parent, in rest; the root's own origin).
 A refusal is one sentence on stderr and exit code 1. Any python3 that has NumPy will do.
 """
 
@@ -15,6 +16,7 @@ import json
 import math
 import os
 import sys
+import time
 import zipfile
 import zlib
 from pathlib import Path
@@ -54,6 +56,14 @@ def parse(arguments):
     parser.add_argument("--locality", choices=("on", "off"))
     parser.add_argument("--start", choices=native.STARTS, help="how the first bones are found")
     parser.add_argument("--smoothness", type=float, help="how strongly weights follow their neighbours' mean")
+    parser.add_argument(
+        "--skeleton",
+        choices=("none", "hierarchy", "articulated"),
+        nargs="?",
+        const="hierarchy",
+        default="none",
+        help="join the bones; articulated: and refit them to turn about joints that hold",
+    )
     parser.add_argument("--out", metavar="RIG.npz")
     options = parser.parse_args(arguments)
     if options.bones is None and options.budget is None:
@@ -103,6 +113,20 @@ def settings_of(options):
     return native.Settings(**chosen)
 
 
+def with_skeleton(options, sequence, rig, info):
+    """The rig, its skeleton and the info of the last step."""
+    rest, frames, triangles = sequence
+    settings = settings_of(options)
+    began = time.perf_counter()
+    skeleton = native.connect(rig, triangles, settings=settings)
+    seconds = time.perf_counter() - began
+    more = {"skeleton_seconds": seconds, "free_erms": info.erms, "root": int(skeleton.root)}
+    if options.skeleton == "articulated":
+        rig, skeleton, info = native.articulate(rest, frames, triangles, rig, skeleton, settings)
+        more["articulate_seconds"] = info.seconds
+    return rig, skeleton, info, more
+
+
 def report(info):
     stages = {name: round(seconds, 6) for name, seconds in info.stage_seconds.items()}
     values = {
@@ -129,7 +153,7 @@ def refuse_unwritable(path):
         raise Refusal(f"{path} cannot be written.")
 
 
-def write_rig(path, rig):
+def write_rig(path, rig, skeleton):
     whole = path.with_name(path.name + ".part")
     try:
         with open(whole, "wb") as file:
@@ -139,6 +163,7 @@ def write_rig(path, rig):
                 influence_bones=rig.influence_bones,
                 influence_weights=rig.influence_weights,
                 rest=rig.rest,
+                **({} if skeleton is None else {"parents": skeleton.parents, "joints": skeleton.joints}),
             )
         os.replace(whole, path)
     except OSError as error:
@@ -152,11 +177,16 @@ def solve(arguments):
     out = Path(options.out) if options.out else None
     if out:
         refuse_unwritable(out)
-    rest, frames, triangles = read_sequence(options.sequence)
-    rig, info = native.decompose(rest, frames, triangles, settings_of(options))
+    sequence = read_sequence(options.sequence)
+    rig, info = native.decompose(*sequence, settings_of(options))
+    skeleton, more = None, {}
+    if options.skeleton != "none":
+        solved = info.seconds
+        rig, skeleton, info, more = with_skeleton(options, sequence, rig, info)
+        info = info._replace(seconds=solved)
     if out:
-        write_rig(out, rig)
-    print(json.dumps(report(info)), flush=True)
+        write_rig(out, rig, skeleton)
+    print(json.dumps({**report(info), **more}), flush=True)
 
 
 def main(arguments=None):

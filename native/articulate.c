@@ -17,7 +17,7 @@
 
 enum { FIRST_STEPS = 40, ROUND_STEPS = 4, FIRST_JOINT_STEPS = 10, ROUND_JOINT_STEPS = 1, STEEP_ROUNDS = 100 };
 
-static const int ROUNDS[3] = {[OSSIFY_DRAFT] = 6, [OSSIFY_NORMAL] = 15, [OSSIFY_BEST] = 80};
+static const int ROUNDS[3] = {[OSSIFY_DRAFT] = 6, [OSSIFY_NORMAL] = 24, [OSSIFY_BEST] = 80};
 static const double TOLERANCE[3] = {[OSSIFY_DRAFT] = 1e-3, [OSSIFY_NORMAL] = 3e-4, [OSSIFY_BEST] = 2e-5};
 static const double FINE = 1e-3; /* of a frame's error: a smaller fall is worth no further step */
 

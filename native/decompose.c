@@ -16,12 +16,16 @@
 #include "claim.h"
 #include "explore.h"
 
-/* vertices frames surplus warm between settle cycles after tolerance refine tolerance */
+/* vertices frames surplus warm between settle cycles warm settle tolerance refine tolerance reach */
 static const Effort EFFORTS[3] = {
-    [OSSIFY_DRAFT] = {1000, 16, 1.00, 8, 0, 3, 0, 6, 1e-3, 4, 1e-3},
-    [OSSIFY_NORMAL] = {1500, 24, 1.15, 6, 2, 10, 3, 8, 3e-4, 10, 3e-4},
-    [OSSIFY_BEST] = {4000, 64, 1.33, 12, 3, 30, 24, 12, 1e-4, 80, 2e-5},
+    [OSSIFY_DRAFT] = {1000, 24, 1.00, 8, 0, 3, 0, 6, 6, 1e-3, 4, 1e-3, 0},
+    [OSSIFY_NORMAL] = {1500, 24, 1.15, 6, 2, 10, 3, 6, 8, 3e-4, 10, 3e-4, 0},
+    [OSSIFY_BEST] = {4000, 64, 1.33, 12, 3, 30, 24, 6, 12, 1e-4, 80, 2e-5, 0},
 };
+
+/* Regions take longer to find their places than bones do: with fewer iterations a cycle comes back worse
+ * than it went, and is taken back although its bones were better. */
+static const Effort LOCAL_BEST = {4000, 64, 1.33, 12, 6, 30, 16, 12, 30, 1e-4, 80, 2e-5, 0.05};
 
 enum { STEEP_ITERATIONS = 100, GIVEN_SWEEPS = 30, FIRST_COUNT = 4, VERTICES_A_BONE = 4 };
 
@@ -35,6 +39,11 @@ typedef struct Task {
     Problem whole;
     Placement placement;
 } Task;
+
+static const Effort *effort_of(const ossify_settings *settings) {
+    const int local_best = settings->quality == OSSIFY_BEST && settings->locality;
+    return local_best ? &LOCAL_BEST : &EFFORTS[settings->quality];
+}
 
 static void set_share(Call *call, double from, double to) {
     call->from = from;
@@ -55,6 +64,7 @@ static int64_t refine(Task *task, const Effort *effort, int bones, double expect
     }
     descent.wanted = bones;
     descent.expected = expected;
+    descent.least_radii = effort->least_reach;
     descent.smoothness = settings->smoothness;
     descent.steep_most = settings->iterations > 0 ? 0 : STEEP_ITERATIONS;
     descent_restart(&descent);
@@ -98,7 +108,7 @@ static int64_t solve_count(Task *task, int bones, const Effort *effort, Model *m
 /* `until` asks for speed: a draft first, the whole effort only if that was not enough. */
 static int64_t solve_fixed_count(Task *task, Model *model) {
     const ossify_settings *settings = task->call->settings;
-    const Effort *effort = &EFFORTS[settings->quality];
+    const Effort *effort = effort_of(settings);
     if (settings->until > 0 && settings->quality != OSSIFY_DRAFT) {
         ArenaPiece *mark = arena_mark(&task->call->arena);
         set_share(task->call, 0.05, 0.3);
@@ -151,7 +161,7 @@ static int64_t try_count(Task *task, ArenaPiece *mark, int count, Model *model, 
     Call *call = task->call;
     arena_return(&call->arena, mark);
     set_share(call, call->progress.fraction, 0.5 * (call->progress.fraction + 0.98));
-    const int64_t status = solve_count(task, count, &EFFORTS[call->settings->quality], model);
+    const int64_t status = solve_count(task, count, effort_of(call->settings), model);
     *percent = status >= 0 ? measured_percent(task, model) : -1;
     return status >= 0 && *percent < 0 ? call_ended(call) : status;
 }
@@ -222,7 +232,7 @@ static double measure_now(Task *task, Model *model) {
 static int64_t solve_given(Task *task, Model *model) {
     Call *call = task->call;
     const ossify_rig *rig = task->rig;
-    const Effort *effort = &EFFORTS[call->settings->quality];
+    const Effort *effort = effort_of(call->settings);
     const int complete = rig->given == (OSSIFY_GIVEN_TRANSFORMS | OSSIFY_GIVEN_WEIGHTS);
     Model before;
     if (!model_make(call, &task->whole, (int)rig->bones, (int)call->settings->influences, model) ||

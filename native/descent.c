@@ -3,7 +3,11 @@
  * Deviations: the rest pose moves in every pass (pass.c); and plain block descent crawls at the end,
  * so the transforms are extrapolated as Nesterov does, with a restart when the error would rise:
  *     t' = (1 + sqrt(1 + 4 t^2)) / 2,  M = M_k + (t - 1)/t' (M_k - M_(k-1)),
- * rotations made orthonormal again. A step that raises the error is taken back. */
+ * rotations made orthonormal again. A step that raises the error is taken back.
+ *
+ * With locality the descent does not know that a region must hold together: for a tiny gain it lets one
+ * fall apart, and all but the main part is lost when the regions are next looked at. So the last model
+ * whose regions held together is kept, and comes back when that happens. */
 #include <math.h>
 #include <string.h>
 
@@ -13,6 +17,7 @@
 enum { SWEEPS = 3, HOPS = 2, REFRESH = 9, STRIP_PASSES = 24, FAINT_PASSES = 3 };
 
 static const double SLACK = 1e-3;      /* rise that new regions and smoothing may cause without a restart */
+static const double SPLIT_COST = 1.05; /* rise of the objective by new regions: one of them fell apart */
 static const double FAINT_COST = 1.02; /* rise of the objective at which faint weights are kept after all */
 static const double STEEP = 0.02;      /* fall an iteration that is worth going on for */
 static const double FLATTERY = 1.2;    /* a sample's squared error may be so much too low */
@@ -35,7 +40,9 @@ int descent_make(Call *call, const Problem *problem, Model *model, Descent *desc
     descent->before = arena_take(&call->arena, size, sizeof(double));
     return pass_make(call, problem, model, &descent->moments) &&
            model_make(call, problem, model->capacity, model->influences, &descent->backup) &&
-           (!descent->local || locality_make(call, problem, model->capacity, &descent->locality));
+           (!descent->local ||
+            (model_make(call, problem, model->capacity, model->influences, &descent->kept) &&
+             locality_make(call, problem, model->capacity, &descent->locality)));
 }
 
 void descent_reach(Descent *descent, double radii, int iterations) {
@@ -48,6 +55,7 @@ void descent_restart(Descent *descent) {
     descent->keep = 0;
     descent->fresh = 1;
     descent->objective = INFINITY;
+    descent->least = INFINITY;
 }
 
 static size_t transform_count(const Descent *descent) {
@@ -103,13 +111,17 @@ static void extrapolate(Descent *descent) {
  * longer wander it is looked at only now and then. */
 static int set_candidates(Descent *descent) {
     const double mean = model_squared_error(descent->problem, descent->model) / descent->problem->total_mass;
-    if (!descent->local || descent->frozen || (descent->reach <= 0 && descent->keep-- > 0)) {
+    const double least = descent->least_radii * descent->problem->radius;
+    const int wandering = descent->reach > least;
+    descent->renewed = 0;
+    if (!descent->local || descent->frozen || (!wandering && descent->keep-- > 0)) {
         return 1;
     }
-    if (!locality_update(descent->call, descent->problem, descent->model, descent->reach, HOPS,
+    if (!locality_update(descent->call, descent->problem, descent->model, fmax(descent->reach, least), HOPS,
                          &descent->locality)) {
         return 0;
     }
+    descent->renewed = !wandering;
     descent->keep = REFRESH;
     descent->reach = fmax(0, descent->reach - descent->shrink);
     descent->plan.candidates = descent->locality.candidates;
@@ -160,6 +172,28 @@ double descent_step(Descent *descent) {
     return isfinite(before) && before > 0 ? fabs(before - objective) / before : 1;
 }
 
+static void keep_model(Descent *descent) {
+    model_copy(descent->problem, descent->model, &descent->kept);
+    descent->kept_objective = descent->objective;
+}
+
+static void return_to_kept(Descent *descent) {
+    model_copy(descent->problem, &descent->kept, descent->model);
+    descent_restart(descent);
+    descent->objective = descent->kept_objective;
+}
+
+/* After new regions: 1 when they lost so much that the model of the regions before is back. */
+static int undo_split(Descent *descent) {
+    if (descent->objective > SPLIT_COST * descent->least) {
+        return_to_kept(descent);
+        return 1;
+    }
+    descent->least = fmin(descent->least, descent->objective);
+    keep_model(descent);
+    return 0;
+}
+
 int descent_run(Descent *descent, int most, double tolerance, double enough) {
     Call *call = descent->call;
     double fall = 0;
@@ -168,6 +202,7 @@ int descent_run(Descent *descent, int most, double tolerance, double enough) {
         if (fall < 0 || call_poll(call, call->from + (call->to - call->from) * fmin(1, (i + 1.0) / most))) {
             return -1;
         }
+        const int split = descent->renewed && undo_split(descent);
         const double squared = model_squared_error(descent->problem, descent->model);
         call->progress.iterations = descent->iterations;
         call->progress.bones = descent->model->bones;
@@ -176,7 +211,7 @@ int descent_run(Descent *descent, int most, double tolerance, double enough) {
             return 2;
         }
         small = fall < tolerance ? small + 1 : 0;
-        if (small == 2) {
+        if (small == 2 || split) {
             return 1;
         }
     }
@@ -196,20 +231,21 @@ static int freeze_regions(Descent *descent) {
     return !must_end(descent);
 }
 
-/* Weights for the transforms at hand; with locality, until nothing lies outside its bone's region. */
+/* Weights for the transforms and the rest pose at hand; with locality, until nothing lies outside its
+ * bone's region. */
 static int settle_weights(Descent *descent) {
+    const int solve_rest = descent->plan.solve_rest;
+    descent->plan.search = descent->plan.solve_rest = 0;
     for (int pass = 0, stripped = 1; pass < STRIP_PASSES && stripped > 0; pass++) {
         descent->objective = vertex_step(descent);
-        if (must_end(descent)) {
-            return 0;
-        }
         stripped = 0;
-        if (descent->local) {
+        if (descent->local && !must_end(descent)) {
             stripped = locality_strip(descent->call, descent->problem, descent->model, &descent->locality);
             descent->plan.only = descent->locality.touched;
         }
     }
     descent->plan.only = NULL;
+    descent->plan.solve_rest = solve_rest;
     return !must_end(descent);
 }
 
@@ -233,23 +269,45 @@ static int drop_faint_weights(Descent *descent) {
     return 1;
 }
 
-static int last_weights(Descent *descent) {
-    const int solve_rest = descent->plan.solve_rest;
-    descent->plan.search = descent->plan.solve_rest = 0;
-    const int done = settle_weights(descent) && (!descent->local || drop_faint_weights(descent));
-    descent->plan.solve_rest = solve_rest;
-    return done;
+static int clean_weights(Descent *descent) {
+    return settle_weights(descent) && drop_faint_weights(descent);
+}
+
+/* Iterations with frozen regions, weights cleaned now and then; ends with the best model that is clean.
+ * A few iterations break nothing: these go without a look before. Returns as descent_run. */
+static int run_frozen(Descent *descent, int most, double tolerance, double enough) {
+    int how = 0, done = 0;
+    descent->kept_objective = INFINITY;
+    if (most > REFRESH) {
+        if (!clean_weights(descent)) {
+            return -1;
+        }
+        keep_model(descent);
+    }
+    do {
+        const int part = most - done <= REFRESH ? most - done : REFRESH + 1;
+        descent_restart(descent);
+        how = descent_run(descent, part, tolerance, enough);
+        if (how < 0 || !clean_weights(descent)) {
+            return -1;
+        }
+        if (descent->objective >= descent->kept_objective) {
+            return_to_kept(descent);
+            return 1;
+        }
+        keep_model(descent);
+        done += part;
+    } while (how == 0 && done < most);
+    return how;
 }
 
 int descent_settle(Descent *descent, int most, double tolerance, double enough) {
     int how = descent_run(descent, descent->local ? most - most / 3 : most, tolerance, enough);
     const double free = descent->objective;
-    if (how >= 0 && descent->local) {
-        how = freeze_regions(descent) ? descent_run(descent, most / 3, tolerance, enough) : -1;
-    }
-    if (how >= 0 &&
-        (how != 2 || descent->local)) { /* what is enough needs no last touch, but no strays either */
-        how = last_weights(descent) ? how : -1;
+    if (how >= 0 && descent->local) { /* what is enough needs no last touch, but no strays either */
+        how = freeze_regions(descent) ? run_frozen(descent, most / 3, tolerance, enough) : -1;
+    } else if (how == 0 || how == 1) {
+        how = settle_weights(descent) ? how : -1;
     }
     descent->frozen = 0;
     descent->cut = descent->local && free > 0 ? descent->objective / free : 1;

@@ -25,7 +25,7 @@ static const double CYCLE_REACH = 0.25; /* of the radius: how far bones may reac
 static const double BAD_CUT = 1.06;     /* rise of the objective that calls for a repair */
 static const double REPAIR_REACH = 0.1; /* of the radius: a repair mends one place */
 
-enum { CYCLE_WARM = 6, REPAIRS = 3 };
+enum { REPAIRS = 3 };
 
 int explore_capacity(int bones, const Effort *effort) {
     const int extra = 1 + bones / 5, surplus = (int)ceil(bones * effort->surplus);
@@ -62,8 +62,8 @@ static int run_cycle(Descent *descent, int bones, int extra, double reach, const
         return 0;
     }
     descent_restart(descent);
-    descent_reach(descent, reach, CYCLE_WARM + effort->between);
-    return descent_run(descent, CYCLE_WARM, 0, 0) >= 0 && prune(descent, bones, effort->between) &&
+    descent_reach(descent, reach, effort->cycle_warm + effort->between);
+    return descent_run(descent, effort->cycle_warm, 0, 0) >= 0 && prune(descent, bones, effort->between) &&
            descent_settle(descent, effort->cycle_settle, effort->tolerance, 0) >= 0;
 }
 
@@ -127,7 +127,8 @@ int explore_settle(Descent *descent, int most, double tolerance, double enough, 
     if (how < 0 || descent->wanted == 0) {
         return how;
     }
-    if (effort && is_cut(descent)) {
+    const int is_enough = enough > 0 && model_squared_error(descent->problem, descent->model) <= enough;
+    if (effort && !is_enough && is_cut(descent)) {
         ArenaPiece *mark = arena_mark(&call->arena);
         Model best;
         const int mended =
@@ -188,6 +189,7 @@ static Found search_from(Call *call, const Problem *problem, int start, int bone
     const int planned = effort->warm + (model->bones - bones) * effort->between + effort->settle;
     descent->search_first = 1;
     descent->wanted = bones;
+    descent->least_radii = effort->least_reach;
     descent_reach(descent, FIRST_REACH, 1 + (int)(SHRINKING * planned));
     descent_restart(descent);
     call->from = from + 0.2 * all;
@@ -231,6 +233,7 @@ static Found search_from_all(Call *call, const Problem *problem, int bones, cons
     if (found != SETTLED || !descent_make(call, problem, model, descent)) {
         return found == ENOUGH ? ENOUGH : ENDED;
     }
+    descent->least_radii = effort->least_reach;
     descent->objective = least;
     descent->wanted = bones;
     return SETTLED;

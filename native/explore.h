@@ -9,10 +9,12 @@ typedef struct Effort {
     int sample_vertices, sample_frames; /* the search runs on about so many */
     double surplus;                     /* bones at the start, over those asked for */
     int warm, between, settle;          /* iterations: before, between and after removals */
-    int cycles, cycle_settle;           /* rounds of insertion and removal, iterations after each */
+    int cycles, cycle_warm;             /* rounds of insertion and removal, iterations between the two, */
+    int cycle_settle;                   /* and after */
     double tolerance;                   /* relative fall of the error that ends a stage */
     int refine;                         /* iterations on all vertices and frames */
     double refine_tolerance;
+    double least_reach; /* of the radius: with locality, how far bones may always reach while they move */
 } Effort;
 
 /* Bones for `problem` from nothing; stops early when the squared error is at or below `enough`.

@@ -8,24 +8,31 @@
  * other held goes nowhere.
  *
  * Joints are drawn to where they were found (joint.c), not to where they were last: along a hinge they would
- * drift. As there, the pull grows with the error that no joint avoids. With a plane of symmetry the form is
+ * drift. As there, the pull grows with the error that no joint avoids; and a joint that would leave the
+ * neighbourhood all the same, which noise along a hinge is enough for, is pulled harder until it stays. With a plane of symmetry the form is
  * averaged with its mirror image, so its lowest point is symmetric. */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "articulate.h"
 #include "math/lapack.h"
 
-enum { LANES = 16 };
+enum { LANES = 16, TRIES = 12 };
 
 static const double LEAST_PULL = 1e-5; /* of the anchor */
+static const double REACH = 0.05;      /* diagonals that a joint may leave its anchor by */
+static const double HARDER = 10;       /* pull on one that would go further */
 static const double TRUST = 0.05;      /* error, in diagonals, at which anchor and motion count the same */
 
 typedef struct JointFit {
     Linkage *linkage;
     int lanes;
-    double *form;  /* [lanes][3b][3b] half the second derivatives, their sum in lane 0 */
-    double *slope; /* [lanes][3b] half, downhill */
+    double *form;          /* [lanes][3b][3b] half the second derivatives, their sum in lane 0 */
+    double *slope;         /* [lanes][3b] half, downhill */
+    double *pull;          /* [b] of the anchor */
+    double *system, *step; /* [3b][3b] form with pull, and where it leads */
+    double *room;          /* [3b + 1][3b] */
 } JointFit;
 
 /* Row 3a + j is D_a e_j. */
@@ -128,18 +135,45 @@ static void add_lanes(JointFit *fit) {
     }
 }
 
-static void add_pull(JointFit *fit, double square) {
+/* Half the form and slope of the pull on all joints, each by its own strength, added to those of the motion. */
+static void add_pull(JointFit *fit) {
     const Linkage *linkage = fit->linkage;
-    const size_t n = 4 * (size_t)linkage->bones, size = 3 * (size_t)linkage->bones;
+    const size_t size = 3 * (size_t)linkage->bones;
+    memcpy(fit->system, fit->form, size * size * sizeof(double));
+    for (size_t i = 0; i < size; i++) {
+        const int is_root = linkage->parent[i / 3] < 0;
+        const double own = is_root ? 1 : fit->pull[i / 3];
+        fit->system[i * size + i] += own;
+        fit->step[i] = is_root ? 0 : fit->slope[i] + own * (linkage->anchor[i] - linkage->joint[i]);
+    }
+}
+
+static void first_pull(JointFit *fit, double square) {
+    const Linkage *linkage = fit->linkage;
+    const size_t n = 4 * (size_t)linkage->bones;
     const double trusted = TRUST * linkage->diagonal;
     const double pull = fmax(LEAST_PULL, square / (trusted * trusted)) * linkage->frames;
-    for (size_t i = 0; i < size; i++) {
-        const size_t s = 4 * (i / 3) + 3;
-        const int is_root = linkage->parent[i / 3] < 0;
-        const double own = is_root ? 1 : pull * linkage->normal[s * n + s] + 1e-300;
-        fit->form[i * size + i] += own;
-        fit->slope[i] = is_root ? 0 : fit->slope[i] + own * (linkage->anchor[i] - linkage->joint[i]);
+    for (size_t b = 0; b < (size_t)linkage->bones; b++) {
+        fit->pull[b] = pull * linkage->normal[(4 * b + 3) * n + 4 * b + 3] + DBL_MIN;
     }
+}
+
+/* Pulls joints harder that would go too far; returns how many. */
+static int pull_back(JointFit *fit) {
+    const Linkage *linkage = fit->linkage;
+    int count = 0;
+    for (int b = 0; b < linkage->bones; b++) {
+        double square = 0;
+        for (int i = 3 * b; i < 3 * b + 3 && linkage->parent[b] >= 0; i++) {
+            const double far = linkage->joint[i] + fit->step[i] - linkage->anchor[i];
+            square += far * far;
+        }
+        if (square > REACH * REACH * linkage->diagonal * linkage->diagonal) {
+            fit->pull[b] *= HARDER;
+            count++;
+        }
+    }
+    return count;
 }
 
 /* to = S x: what each joint's mirror image does, seen in the mirror; x an item every `across`. */
@@ -158,23 +192,43 @@ static void reflect_steps(const Linkage *linkage, const double *x, size_t across
     }
 }
 
-/* form <- (form + S form S) / 2, slope <- (slope + S slope) / 2; `room` [3b][3b] */
-static void make_symmetric(JointFit *fit, double *room) {
+/* system <- (system + S system S) / 2, step, still a slope, <- (step + S step) / 2 */
+static void make_symmetric(JointFit *fit) {
     const size_t size = 3 * (size_t)fit->linkage->bones;
-    for (size_t i = 0; i < size; i++) { /* room = (S form)' = form S */
-        reflect_steps(fit->linkage, fit->form + i, size, room + i * size);
+    double *room = fit->room;
+    for (size_t i = 0; i < size; i++) { /* room = (S system)' = system S */
+        reflect_steps(fit->linkage, fit->system + i, size, room + i * size);
     }
-    for (size_t i = 0; i < size; i++) { /* row i of S form S */
+    for (size_t i = 0; i < size; i++) { /* row i of S system S */
         double *row = room + size * size;
         reflect_steps(fit->linkage, room + i, size, row);
         for (size_t j = 0; j < size; j++) {
-            fit->form[i * size + j] = 0.5 * (fit->form[i * size + j] + row[j]);
+            fit->system[i * size + j] = 0.5 * (fit->system[i * size + j] + row[j]);
         }
     }
-    reflect_steps(fit->linkage, fit->slope, 1, room);
+    reflect_steps(fit->linkage, fit->step, 1, room);
     for (size_t i = 0; i < size; i++) {
-        fit->slope[i] = 0.5 * (fit->slope[i] + room[i]);
+        fit->step[i] = 0.5 * (fit->step[i] + room[i]);
     }
+}
+
+/* The step that the pull allows; 0 when there is none. */
+static int find_step(JointFit *fit, double square) {
+    const int size = 3 * fit->linkage->bones;
+    first_pull(fit, square);
+    for (int try = 0; try < TRIES; try++) {
+        add_pull(fit);
+        if (fit->linkage->mirror) {
+            make_symmetric(fit);
+        }
+        if (solve_positive(size, fit->system, 1, fit->step)) {
+            return 0;
+        }
+        if (pull_back(fit) == 0) {
+            return 1;
+        }
+    }
+    return 0;
 }
 
 /* The misfit after the step, or before it when that was less. */
@@ -211,16 +265,15 @@ double joints_fit(Linkage *linkage, const Moments *moments, double misfit) {
     JointFit fit = {.linkage = linkage, .lanes = linkage->frames < LANES ? linkage->frames : LANES};
     fit.form = arena_take(&call->arena, (size_t)fit.lanes * size * size, sizeof(double));
     fit.slope = arena_take(&call->arena, (size_t)fit.lanes * size, sizeof(double));
-    double *room = arena_take(&call->arena, (size + 1) * size, sizeof(double));
+    fit.pull = arena_take(&call->arena, size, sizeof(double));
+    fit.system = arena_take(&call->arena, size * size, sizeof(double));
+    fit.step = arena_take(&call->arena, size, sizeof(double));
+    fit.room = arena_take(&call->arena, (size + 1) * size, sizeof(double));
     if (!call->arena.failed) {
         pool_run(call->pool, fit.lanes, gather_lane, &fit);
         add_lanes(&fit);
-        add_pull(&fit, mean_square(linkage, misfit));
-        if (linkage->mirror) {
-            make_symmetric(&fit, room);
-        }
-        if (!call->cancelled && !solve_positive((int)size, fit.form, 1, fit.slope)) {
-            misfit = try_joints(linkage, moments, fit.slope, misfit);
+        if (!call->cancelled && find_step(&fit, mean_square(linkage, misfit))) {
+            misfit = try_joints(linkage, moments, fit.step, misfit);
         }
     }
     arena_return(&call->arena, mark);

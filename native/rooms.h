@@ -167,13 +167,18 @@ typedef struct Descent {
     Locality locality;
     PassPlan plan;
     Model backup;
+    Model kept;            /* with locality: the last one whose regions held together, */
+    double kept_objective; /* what it came to, */
+    double least;          /* and the least that new regions came to since the restart */
     double *last, *before; /* transforms M_k and M_(k-1) */
     double momentum, objective;
     double reach, shrink; /* how far from its region a bone may be used, and by how much less each time */
+    double least_radii;   /* of the object's radius: what is left of the reach in the end */
     int flexible, local, fresh, iterations;
     int wanted;        /* bones that there shall be; 0: those there are, used or not */
     int search_first;  /* the first pass looks for every vertex's bones from nothing */
     int keep;          /* iterations for which the candidates stay */
+    int renewed;       /* the last iteration looked at them anew, bones no longer wandering */
     int frozen;        /* they stay for good */
     int steep_most;    /* iterations in all while the error still falls steeply; 0: no more than asked */
     double expected;   /* squared error that the sample promised; 0: unknown */

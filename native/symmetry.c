@@ -11,10 +11,11 @@
 #include "math/symmetric3.h"
 #include "skeleton.h"
 
-enum { SAMPLES = 1000, POLL_EVERY = 1024, CENTRING = 4 };
+enum { SAMPLES = 500, SURFACE_SAMPLES = 4000, POLL_EVERY = 1024, CENTRING = 4 };
 
 static const double SPACINGS = 2;  /* between vertices: how far off a mirrored vertex may land */
 static const double SLACK = 0.005; /* diagonals: how lopsided a body may be, beside its vertices' spacing */
+static const double EXACT = 1e-4;  /* diagonals: nearer than this is all the same */
 static const double CLEARLY = 0.8; /* a later candidate must miss by so much less to be taken */
 static const double ALIKE = 0.4;   /* of the larger bone's surface: what mirror images must share */
 
@@ -25,15 +26,15 @@ void symmetry_reflect(const double plane[4], const double x[3], double mirrored[
     }
 }
 
-static int stride_of(const Body *body) {
-    return 1 + (body->vertices - 1) / SAMPLES;
+static int stride_of(const Body *body, int samples) {
+    return 1 + (body->vertices - 1) / samples;
 }
 
 /* Root mean square distance from a vertex to its nearest other. */
 static double spacing(const Body *body, const Tree *tree) {
     double sum = 0;
     int count = 0;
-    for (int v = 0; v < body->vertices; v += stride_of(body), count++) {
+    for (int v = 0; v < body->vertices; v += stride_of(body, SAMPLES), count++) {
         int near;
         double square = 0;
         tree_nearest(tree, v, 1, &near, &square);
@@ -46,7 +47,7 @@ static double spacing(const Body *body, const Tree *tree) {
 static double miss(const Body *body, const Tree *tree, const double plane[4]) {
     double sum = 0;
     int count = 0;
-    for (int v = 0; v < body->vertices; v += stride_of(body), count++) {
+    for (int v = 0; v < body->vertices; v += stride_of(body, SAMPLES), count++) {
         const double *p = body->rest + 3 * (size_t)v;
         double mirrored[3], square = 0;
         symmetry_reflect(plane, p, mirrored);
@@ -84,7 +85,7 @@ static void centre_plane(const Body *body, const Tree *tree, double near, double
     for (int round = 0; round < CENTRING; round++) {
         double sum = 0;
         int count = 0;
-        for (int v = 0; v < body->vertices; v += stride_of(body)) {
+        for (int v = 0; v < body->vertices; v += stride_of(body, SAMPLES)) {
             const double *p = body->rest + 3 * (size_t)v;
             double mirrored[3], square = 0;
             symmetry_reflect(plane, p, mirrored);
@@ -107,7 +108,7 @@ static int find_plane(const Body *body, const Tree *tree, double found[4]) {
         if (i % 2 == 1) {
             plane[3] = n[0] * centre[0] + n[1] * centre[1] + n[2] * centre[2];
         }
-        const double off = miss(body, tree, plane);
+        const double off = fmax(miss(body, tree, plane), EXACT);
         if (off < CLEARLY * least) {
             least = off;
             memcpy(found, plane, sizeof plane);
@@ -123,9 +124,10 @@ static int gather_shared(Call *call, const Body *body, const Tree *tree, const d
                          double *shared) {
     const ossify_rig *rig = body->rig;
     const size_t wide = (size_t)rig->influences;
-    for (int v = 0; v < body->vertices; v++) {
+    const int stride = stride_of(body, SURFACE_SAMPLES);
+    for (int v = 0; v < body->vertices; v += stride) {
         double mirrored[3], square = 0;
-        if (v % POLL_EVERY == 0 && call_poll(call, -1)) {
+        if (v / stride % POLL_EVERY == 0 && call_poll(call, -1)) {
             return 0;
         }
         symmetry_reflect(plane, body->rest + 3 * (size_t)v, mirrored);

@@ -1,7 +1,7 @@
 """Makes the pictures of the manual anew (`make pictures`): python tools/pictures.py
 
-docs/pictures/demo.png is rendered by tools/demo/inside.py, the others are taken by tools/demo/screens.py in Debian's
-Blender with a window.
+docs/pictures/demo.png is rendered by tools/demo/inside.py, the others are taken by tools/demo/screens.py
+in Debian's Blender with a window.
 """
 
 import os

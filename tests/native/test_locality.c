@@ -149,6 +149,36 @@ TEST(nothing_is_stripped_where_all_is_local) {
     synthetic_free(&s);
 }
 
+static void swap_bones(const Stage *stage) {
+    for (int i = 0; i < 2 * stage->problem.vertices; i++)
+        if (stage->model.bone[i] >= 0)
+            stage->model.bone[i] = 1 - stage->model.bone[i];
+}
+
+TEST(regions_that_lose_their_place_bring_the_last_model_back) {
+    Stage stage;
+    Locality unused;
+    Descent descent;
+    int bone[800];
+    double weight[800];
+    Synthetic s = open_strip(&stage, &unused);
+    const size_t all = 2 * (size_t)stage.problem.vertices;
+    CHECK(descent_make(&stage.workshop.call, &stage.problem, &stage.model, &descent));
+    descent_restart(&descent);
+    CHECK_INT(descent_run(&descent, 1, 0, -1), 0);
+    const double objective = descent.objective;
+    memcpy(bone, stage.model.bone, all * sizeof *bone);
+    memcpy(weight, stage.model.weight, all * sizeof *weight);
+    swap_bones(&stage);
+    descent.keep = 0;
+    CHECK_INT(descent_run(&descent, 5, 0, -1), 1);
+    CHECK(descent.objective == objective);
+    CHECK(memcmp(bone, stage.model.bone, all * sizeof *bone) == 0);
+    CHECK(memcmp(weight, stage.model.weight, all * sizeof *weight) == 0);
+    stage_close(&stage);
+    synthetic_free(&s);
+}
+
 TEST(a_model_without_weights_may_use_every_bone) {
     Stage stage;
     Locality locality;

@@ -256,7 +256,8 @@ TEST(a_model_of_the_sample_is_carried_to_the_whole) {
 }
 
 TEST(exploring_stops_when_it_is_good_enough) {
-    const Effort effort = {.surplus = 1, .warm = 50, .settle = 50, .cycles = 5, .cycle_settle = 20};
+    const Effort effort = {
+        .surplus = 1, .warm = 50, .settle = 50, .cycles = 5, .cycle_warm = 6, .cycle_settle = 20};
     Synthetic s = tentacle(200, 8, 1);
     Stage stage;
     Model model;

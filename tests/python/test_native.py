@@ -523,7 +523,7 @@ def test_an_articulating_job_gives_what_the_call_gives(connected):
 def test_the_watcher_cancels_an_articulation(connected):
     poses, rig, skeleton = connected
     with pytest.raises(native.OssifyError) as caught:
-        native.articulate(*poses, rig, skeleton, few(), watch=lambda progress: True)
+        native.articulate(*poses, rig, skeleton, few(), watch=lambda _progress: True)
     assert caught.value.status == native.Status.CANCELLED
 
 

@@ -1,7 +1,7 @@
 """Shows what Ossify does (`make demo`): python tools/demo/run.py
 
-Runs tools/demo/inside.py in the newest bpy package that fits the Python at hand, or in the Blender that $BLENDER
-names, with settings and extensions of its own; the result is in build/demo.
+Runs tools/demo/inside.py in the newest bpy package that fits the Python at hand, or in the Blender that
+$BLENDER names, with settings and extensions of its own; the result is in build/demo.
 """
 
 import os

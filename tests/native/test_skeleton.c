@@ -1,0 +1,471 @@
+/* test_skeleton.c - bones join to the tree they were made from, joints lie where the motion says, wishes
+ * are kept, and mirrored bodies get mirrored skeletons. Drift and trees are checked by code of this file. */
+#include "skeleton.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "math/symmetric3.h"
+#include "probe.h"
+#include "synthetic.h"
+#include "test.h"
+
+typedef struct Found {
+    Synthetic made;
+    ossify_settings settings;
+    ossify_skeleton skeleton;
+    ossify_info info;
+    int64_t status;
+} Found;
+
+static void connect(Found *found) {
+    found->info.struct_size = sizeof found->info;
+    found->status = ossify_connect(&found->made.poses, &found->settings, &found->made.truth, &found->skeleton,
+                                   &found->info);
+}
+
+static Found prepare(SyntheticOptions options) {
+    Found found = {0};
+    options.jointed = 1;
+    found.made = synthetic_make(options);
+    found.settings = plain_settings(1);
+    found.skeleton = skeleton_start(found.made.truth.bones);
+    found.skeleton.root = 0;
+    return found;
+}
+
+static Found found_of(SyntheticOptions options) {
+    Found found = prepare(options);
+    connect(&found);
+    CHECK(found.status >= 0);
+    return found;
+}
+
+static void found_free(Found *found) {
+    skeleton_free(&found->skeleton);
+    synthetic_free(&found->made);
+}
+
+static double distance(const double *a, const double *b) {
+    return sqrt(pow(a[0] - b[0], 2) + pow(a[1] - b[1], 2) + pow(a[2] - b[2], 2));
+}
+
+/* Root mean square distance between what two bones make of a point, frame by frame. */
+static double drift_at(const Found *found, int b, int c, const double x[3]) {
+    const ossify_rig *rig = &found->made.truth;
+    double sum = 0;
+    for (int64_t f = 0; f < found->made.poses.frame_count; f++) {
+        const double *m = rig->transforms + 12 * (f * rig->bone_capacity + b);
+        const double *n = rig->transforms + 12 * (f * rig->bone_capacity + c);
+        for (int i = 0; i < 3; i++) {
+            double d = m[4 * i + 3] - n[4 * i + 3];
+            for (int j = 0; j < 3; j++)
+                d += (m[4 * i + j] - n[4 * i + j]) * x[j];
+            sum += d * d;
+        }
+    }
+    return sqrt(sum / (double)found->made.poses.frame_count);
+}
+
+static void check_tree(const Found *found) {
+    const int bones = (int)found->made.truth.bones;
+    for (int b = 0; b < bones; b++) {
+        int steps = 0;
+        for (int at = b; found->skeleton.parents[at] >= 0 && steps <= bones; at = found->skeleton.parents[at])
+            steps++;
+        CHECK(steps < bones);
+    }
+}
+
+static int joined(const ossify_skeleton *skeleton, int b, int c) {
+    return skeleton->parents[b] == c || skeleton->parents[c] == b;
+}
+
+TEST(edges_and_joints_of_balls_come_back) {
+    for (int shape = SHAPE_GRID; shape <= SHAPE_BLOBS; shape++) {
+        SyntheticOptions options = {
+            .shape = (Shape)shape, .bones = 7, .vertices = 700, .frames = 24, .seed = 5};
+        Found found = found_of(options);
+        test_case("shape %d", shape);
+        check_tree(&found);
+        CHECK_INT(found.skeleton.root, 0);
+        CHECK_INT(found.skeleton.joint_kinds[0], OSSIFY_JOINT_ROOT);
+        for (int b = 1; b < 7; b++) {
+            CHECK_INT(found.skeleton.parents[b], found.made.skeleton.parents[b]);
+            CHECK_INT(found.skeleton.joint_kinds[b], OSSIFY_JOINT_BALL);
+            CHECK(distance(found.skeleton.joints + 3 * b, found.made.skeleton.joints + 3 * b) < 1e-3);
+        }
+        found_free(&found);
+    }
+}
+
+TEST(hinges_are_told_from_balls_with_their_axes) {
+    SyntheticOptions options = {.bones = 6, .vertices = 600, .frames = 24, .hinges = 1, .seed = 2};
+    Found found = found_of(options);
+    for (int b = 1; b < 6; b++) {
+        const double *n = found.skeleton.axes + 3 * b, *m = found.made.skeleton.axes + 3 * b;
+        CHECK_INT(found.skeleton.parents[b], found.made.skeleton.parents[b]);
+        CHECK_INT(found.skeleton.joint_kinds[b], OSSIFY_JOINT_HINGE);
+        CHECK_NEAR(fabs(n[0] * m[0] + n[1] * m[1] + n[2] * m[2]), 1, 1e-6);
+    }
+    found_free(&found);
+}
+
+TEST(bones_that_do_not_move_against_each_other_are_told) {
+    SyntheticOptions options = {.bones = 6, .vertices = 600, .frames = 24, .motion = 0.5, .seed = 4};
+    Found found = prepare(options);
+    const int lone = 3, above = found.made.skeleton.parents[lone];
+    ossify_rig *rig = &found.made.truth;
+    for (int64_t f = 0; f < found.made.poses.frame_count; f++)
+        memcpy(rig->transforms + 12 * (f * rig->bone_capacity + lone),
+               rig->transforms + 12 * (f * rig->bone_capacity + above), 12 * sizeof(double));
+    connect(&found);
+    CHECK(found.status >= 0);
+    CHECK(joined(&found.skeleton, lone, above));
+    CHECK_INT(found.skeleton.joint_kinds[found.skeleton.parents[lone] == above ? lone : above],
+              OSSIFY_JOINT_STIFF);
+    found_free(&found);
+}
+
+TEST(the_drift_is_what_two_bones_make_of_the_joint) {
+    SyntheticOptions options = {.bones = 5, .vertices = 500, .frames = 16, .seed = 7};
+    Found found = prepare(options);
+    ossify_rig *rig = &found.made.truth;
+    for (int64_t i = 0; i < 12 * found.made.poses.frame_count * rig->bone_capacity; i++)
+        rig->transforms[i] += i % 4 == 3 ? 0.05 * sin(0.7 * (double)i) : 0; /* joints no longer hold */
+    connect(&found);
+    double low[3] = {1e9, 1e9, 1e9}, high[3] = {-1e9, -1e9, -1e9};
+    for (int64_t i = 0; i < 3 * found.made.poses.vertex_count; i++) {
+        low[i % 3] = fmin(low[i % 3], (double)rig->rest[i]);
+        high[i % 3] = fmax(high[i % 3], (double)rig->rest[i]);
+    }
+    for (int b = 1; b < 5; b++) {
+        const double drift = drift_at(&found, b, found.skeleton.parents[b], found.skeleton.joints + 3 * b);
+        CHECK(drift > 0);
+        CHECK_NEAR(found.skeleton.drifts[b], 100 * drift / distance(low, high), 1e-9);
+    }
+    found_free(&found);
+}
+
+/* Of all points, the joint of two balls is where the drift is least. */
+TEST(no_point_near_a_joint_drifts_less) {
+    SyntheticOptions options = {.bones = 5, .vertices = 500, .frames = 20, .seed = 8};
+    Found found = found_of(options);
+    for (int b = 1; b < 5; b++)
+        for (int i = 0; i < 6; i++) {
+            double near[3];
+            memcpy(near, found.skeleton.joints + 3 * b, sizeof near);
+            near[i / 2] += i % 2 ? 0.01 : -0.01;
+            CHECK(drift_at(&found, b, found.skeleton.parents[b], found.skeleton.joints + 3 * b) <
+                  drift_at(&found, b, found.skeleton.parents[b], near));
+        }
+    found_free(&found);
+}
+
+/* Maximal: an edge that is not in the tree scores no more than any edge on the path between its ends. */
+TEST(no_other_edge_belongs_into_the_tree) {
+    SyntheticOptions options = {.shape = SHAPE_BLOBS, .bones = 9, .vertices = 900, .noise = 0.01, .seed = 6};
+    Found found = found_of(options);
+    Workshop w;
+    Body body;
+    workshop_open(&w, found.settings);
+    CHECK(body_make(&w.call, &found.made.poses, &found.made.truth, &body));
+    for (int b = 0; b < 9; b++)
+        for (int c = 0; c < b; c++) {
+            Joint joint;
+            joint_between(&body, b, c, &joint);
+            const double score = joint_score(&joint);
+            int up[16], ups = 0, at = b;
+            for (; at >= 0; at = found.skeleton.parents[at])
+                up[ups++] = at;
+            for (at = c; at >= 0; at = found.skeleton.parents[at]) {
+                int meets = -1;
+                for (int i = 0; i < ups && meets < 0; i++)
+                    meets = up[i] == at ? i : -1;
+                for (int i = 0; i < meets; i++) {
+                    joint_between(&body, up[i], up[i + 1], &joint);
+                    CHECK(joint_score(&joint) >= score - 1e-6);
+                }
+                if (meets >= 0)
+                    break;
+                joint_between(&body, at, found.skeleton.parents[at], &joint);
+                CHECK(joint_score(&joint) >= score - 1e-6);
+            }
+        }
+    workshop_close(&w);
+    found_free(&found);
+}
+
+TEST(demanded_edges_are_there_and_forbidden_ones_are_not) {
+    SyntheticOptions options = {.bones = 7, .vertices = 700, .frames = 20, .seed = 5};
+    Found found = prepare(options);
+    connect(&found);
+    int32_t demanded[2] = {-1, -1}, forbidden[2] = {3, found.skeleton.parents[3]};
+    for (int b = 0; b < 7; b++)
+        for (int c = 0; c < b; c++)
+            if (!joined(&found.skeleton, b, c) && demanded[0] < 0)
+                demanded[0] = b, demanded[1] = c;
+    found.skeleton.demanded = demanded;
+    found.skeleton.forbidden = forbidden;
+    found.skeleton.demanded_count = found.skeleton.forbidden_count = 1;
+    found.skeleton.root = 2;
+    connect(&found);
+    CHECK(found.status >= 0);
+    check_tree(&found);
+    CHECK(joined(&found.skeleton, demanded[0], demanded[1]));
+    CHECK(!joined(&found.skeleton, forbidden[0], forbidden[1]));
+    CHECK_INT(found.skeleton.root, 2);
+    CHECK_INT(found.skeleton.parents[2], -1);
+    found_free(&found);
+}
+
+TEST(a_bone_that_nothing_may_join_is_a_tree_of_its_own) {
+    SyntheticOptions options = {.bones = 3, .vertices = 300, .frames = 12};
+    Found found = prepare(options);
+    const int32_t forbidden[4] = {2, 0, 1, 2};
+    found.skeleton.forbidden = forbidden;
+    found.skeleton.forbidden_count = 2;
+    connect(&found);
+    CHECK_INT(found.skeleton.parents[2], -1);
+    CHECK_SAYS(found.info.message, "2 trees");
+    found_free(&found);
+}
+
+TEST(shells_make_one_tree_or_a_forest) {
+    for (int forest = 0; forest < 2; forest++) {
+        SyntheticOptions options = {.bones = 6, .vertices = 600, .shells = 3, .frames = 12, .seed = 3};
+        Found found = prepare(options);
+        int roots = 0;
+        found.skeleton.forest = forest;
+        connect(&found);
+        CHECK(found.status >= 0);
+        check_tree(&found);
+        for (int b = 0; b < 6; b++)
+            roots += found.skeleton.parents[b] < 0;
+        CHECK_INT(roots, forest ? 3 : 1);
+        CHECK_TEXT(found.info.message, "");
+        found_free(&found);
+    }
+}
+
+/* A body and its mirror image in the plane x = 3, as one. */
+static Found doubled(void) {
+    SyntheticOptions options = {.bones = 5, .vertices = 400, .frames = 16, .seed = 9};
+    Found one = prepare(options), two = {0};
+    const int64_t n = one.made.poses.vertex_count, f = one.made.poses.frame_count,
+                  k = one.made.truth.influences;
+    two.made = synthetic_make((SyntheticOptions){.bones = 10, .vertices = 400, .frames = 16, .shells = 2});
+    two.settings = one.settings;
+    two.skeleton = skeleton_start(10);
+    ossify_rig *to = &two.made.truth, *from = &one.made.truth;
+    to->influences = k;
+    to->bone_capacity = to->bones = 10;
+    two.made.poses.vertex_count = 2 * n;
+    two.made.poses.triangle_count = 0;
+    to->rest = realloc(to->rest, sizeof(float[3]) * 2 * (size_t)n);
+    to->influence_bones = realloc(to->influence_bones, sizeof(int32_t) * (size_t)(2 * n * k));
+    to->influence_weights = realloc(to->influence_weights, sizeof(float) * (size_t)(2 * n * k));
+    to->transforms = realloc(to->transforms, sizeof(double[12]) * (size_t)(10 * f));
+    for (int64_t i = 0; i < 2 * n; i++) {
+        for (int a = 0; a < 3; a++)
+            to->rest[3 * i + a] = from->rest[3 * (i % n) + a];
+        if (i >= n)
+            to->rest[3 * i] = 6 - to->rest[3 * i];
+        for (int64_t j = 0; j < k; j++) {
+            const int32_t b = from->influence_bones[(i % n) * k + j];
+            to->influence_bones[i * k + j] = b < 0 ? -1 : b + (i >= n ? 5 : 0);
+            to->influence_weights[i * k + j] = from->influence_weights[(i % n) * k + j];
+        }
+    }
+    for (int64_t i = 0; i < f; i++)
+        for (int b = 0; b < 10; b++) {
+            double *m = to->transforms + 12 * (10 * i + b);
+            memcpy(m, from->transforms + 12 * (from->bone_capacity * i + b % 5), sizeof(double[12]));
+            if (b >= 5) { /* S M S with S: x -> 6 - x */
+                m[1] = -m[1], m[2] = -m[2], m[4] = -m[4], m[8] = -m[8];
+                m[3] = 6 - m[3] - 6 * m[0];
+                m[7] -= 6 * m[4];
+                m[11] -= 6 * m[8];
+            }
+        }
+    skeleton_free(&one.skeleton);
+    synthetic_free(&one.made);
+    return two;
+}
+
+TEST(a_mirrored_body_has_a_mirrored_skeleton) {
+    Found found = doubled();
+    found.skeleton.symmetry = OSSIFY_SYMMETRY_FOUND;
+    found.skeleton.root = -1;
+    connect(&found);
+    CHECK(found.status >= 0);
+    CHECK_INT(found.skeleton.symmetry, OSSIFY_SYMMETRY_FOUND);
+    CHECK_NEAR(fabs(found.skeleton.plane[0]), 1, 1e-6);
+    CHECK_NEAR(found.skeleton.plane[3] / found.skeleton.plane[0], 3, 1e-6);
+    for (int b = 0; b < 10; b++) {
+        const int other = found.skeleton.mirrors[b], above = found.skeleton.parents[b];
+        CHECK_INT(other, (b + 5) % 10);
+        if (above < 0 || found.skeleton.parents[other] != found.skeleton.mirrors[above])
+            continue;
+        const double *x = found.skeleton.joints + 3 * b, *y = found.skeleton.joints + 3 * other;
+        CHECK_NEAR(x[0] + y[0], 2 * found.skeleton.plane[3] / found.skeleton.plane[0], 1e-9);
+        CHECK_NEAR(x[1], y[1], 1e-9);
+        CHECK_NEAR(x[2], y[2], 1e-9);
+    }
+    found_free(&found);
+}
+
+TEST(a_given_plane_is_taken_and_a_lopsided_body_has_none) {
+    SyntheticOptions options = {.shape = SHAPE_TUBE, .bones = 5, .vertices = 4000, .frames = 4};
+    Found found = prepare(options);
+    found.skeleton.symmetry = OSSIFY_SYMMETRY_FOUND;
+    for (int64_t v = 0; v < found.made.poses.vertex_count; v++) /* no straight line, no plane */
+        for (int a = 0; a < 3; a++)
+            found.made.truth.rest[3 * v + a] +=
+                (float)(0.3 * (a + 1) * sin(2.0 * (double)found.made.truth.rest[3 * v + (a + 1) % 3]));
+    connect(&found);
+    CHECK_INT(found.skeleton.symmetry, OSSIFY_SYMMETRY_NONE);
+    for (int b = 0; b < 5; b++)
+        CHECK_INT(found.skeleton.mirrors[b], -1);
+    found.skeleton.symmetry = OSSIFY_SYMMETRY_GIVEN;
+    found.skeleton.plane[1] = 1;
+    found.skeleton.plane[3] = 0.25;
+    connect(&found);
+    CHECK_INT(found.skeleton.symmetry, OSSIFY_SYMMETRY_GIVEN);
+    CHECK_NEAR(found.skeleton.plane[3], 0.25, 1e-12);
+    found_free(&found);
+}
+
+TEST(a_moved_and_scaled_body_has_the_moved_and_scaled_skeleton) {
+    static const double SCALES[] = {1e-6, 1, 1e6};
+    SyntheticOptions options = {.bones = 6, .vertices = 600, .frames = 16, .seed = 5};
+    Found first = found_of(options);
+    for (int s = 0; s < 3; s++) {
+        Found found = prepare(options);
+        ossify_rig *rig = &found.made.truth;
+        const double scale = SCALES[s], way[3] = {10 * scale, -20 * scale, 5 * scale};
+        for (int64_t i = 0; i < 3 * found.made.poses.vertex_count; i++)
+            rig->rest[i] = (float)(scale * (double)rig->rest[i] + way[i % 3]);
+        for (int64_t i = 0; i < 3 * found.made.poses.frame_count * rig->bone_capacity; i++) {
+            double *row = rig->transforms + 4 * i;
+            row[3] = scale * row[3] + way[i % 3] - row[0] * way[0] - row[1] * way[1] - row[2] * way[2];
+        }
+        connect(&found);
+        CHECK(found.status >= 0);
+        for (int b = 0; b < 6; b++) {
+            CHECK_INT(found.skeleton.parents[b], first.skeleton.parents[b]);
+            for (int a = 0; a < 3; a++)
+                CHECK_NEAR((found.skeleton.joints[3 * b + a] - way[a]) / scale,
+                           first.skeleton.joints[3 * b + a], 2e-5);
+        }
+        found_free(&found);
+    }
+    found_free(&first);
+}
+
+TEST(wishes_that_cannot_be_kept_are_refused_in_a_sentence) {
+    static const struct {
+        const char *says;
+        int32_t demanded[6], forbidden[2];
+        int demands, forbids;
+    } BAD[] = {
+        {"skeleton.demanded[0][1] is 9: it must be a bone, 0..3", {1, 9}, {0}, 1, 0},
+        {"skeleton.forbidden[0][0] is -1: it must be a bone, 0..3", {0}, {-1, 2}, 0, 1},
+        {"joins bone 2 to itself", {2, 2}, {0}, 1, 0},
+        {"between bones 1 and 2 is demanded (0) and forbidden (0)", {1, 2}, {2, 1}, 1, 1},
+        {"skeleton.demanded[2] (bones 3 and 1) closes a ring", {1, 2, 2, 3, 3, 1}, {0}, 3, 0},
+    };
+    Found found = prepare((SyntheticOptions){.bones = 4, .vertices = 200, .frames = 6});
+    for (size_t i = 0; i < sizeof BAD / sizeof *BAD; i++) {
+        ossify_skeleton before;
+        found.skeleton.demanded = BAD[i].demanded;
+        found.skeleton.forbidden = BAD[i].forbidden;
+        found.skeleton.demanded_count = BAD[i].demands;
+        found.skeleton.forbidden_count = BAD[i].forbids;
+        before = skeleton_of(&found.skeleton);
+        connect(&found);
+        CHECK_INT(found.status, OSSIFY_BAD_ARGUMENT);
+        CHECK_SAYS(found.info.message, BAD[i].says);
+        CHECK(skeletons_are_equal(&before, &found.skeleton));
+        skeleton_free(&before);
+    }
+    found_free(&found);
+}
+
+TEST(a_skeleton_with_bad_fields_is_refused) {
+    Found found = prepare((SyntheticOptions){.bones = 4, .vertices = 200, .frames = 6});
+    const ossify_skeleton good = found.skeleton;
+#define REFUSED(says, change)                         \
+    do {                                              \
+        found.skeleton = good;                        \
+        change;                                       \
+        connect(&found);                              \
+        CHECK_INT(found.status, OSSIFY_BAD_ARGUMENT); \
+        CHECK_SAYS(found.info.message, says);         \
+    } while (0)
+    REFUSED("ossify_skeleton has size 3", found.skeleton.struct_size = 3);
+    REFUSED("skeleton.bone_capacity is 3", found.skeleton.bone_capacity = 3);
+    REFUSED("skeleton.root is 4", found.skeleton.root = 4);
+    REFUSED("skeleton.forest is 2", found.skeleton.forest = 2);
+    REFUSED("skeleton.symmetry is -1", found.skeleton.symmetry = -1);
+    REFUSED("normal of length 0", found.skeleton.symmetry = OSSIFY_SYMMETRY_GIVEN);
+    REFUSED("skeleton.plane[3] is nan", (found.skeleton.symmetry = OSSIFY_SYMMETRY_GIVEN,
+                                         found.skeleton.plane[0] = 1, found.skeleton.plane[3] = NAN));
+    REFUSED("skeleton.demanded_count is -1", found.skeleton.demanded_count = -1);
+    REFUSED("skeleton.forbidden is NULL",
+            (found.skeleton.forbidden_count = 1, found.skeleton.forbidden = NULL));
+    REFUSED("skeleton.parents is NULL", found.skeleton.parents = NULL);
+    REFUSED("skeleton.joints is NULL", found.skeleton.joints = NULL);
+#undef REFUSED
+    found.skeleton = good;
+    CHECK_INT(ossify_connect(&found.made.poses, &found.settings, &found.made.truth, NULL, &found.info),
+              OSSIFY_BAD_ARGUMENT);
+    found_free(&found);
+}
+
+TEST(degenerate_bodies_are_connected) {
+    static const int VERTICES[] = {200, 200, 200};
+    for (int kind = 0; kind < 3; kind++) {
+        Found found = prepare((SyntheticOptions){.bones = 4, .vertices = VERTICES[kind], .frames = 3});
+        ossify_rig *rig = &found.made.truth;
+        found.skeleton.root = -1;
+        found.skeleton.symmetry = OSSIFY_SYMMETRY_FOUND;
+        for (int64_t v = 0; v < found.made.poses.vertex_count; v++) {
+            if (kind == 0) /* all in one place */
+                memcpy(rig->rest + 3 * v, rig->rest, 3 * sizeof(float));
+            if (kind == 1) { /* one bone has everything */
+                for (int64_t k = 0; k < rig->influences; k++) {
+                    rig->influence_bones[v * rig->influences + k] = k == 0 ? 1 : -1;
+                    rig->influence_weights[v * rig->influences + k] = k == 0;
+                }
+            }
+        }
+        if (kind == 2) { /* nothing moves */
+            for (int64_t i = 0; i < 12 * found.made.poses.frame_count * rig->bone_capacity; i++)
+                rig->transforms[i] = i % 12 % 5 == 0;
+        }
+        test_case("kind %d", kind);
+        connect(&found);
+        CHECK(found.status >= 0);
+        check_tree(&found);
+        for (int i = 0; i < 12; i++)
+            CHECK(isfinite(found.skeleton.joints[i]));
+        found_free(&found);
+    }
+}
+
+TEST(symmetric_matrices_are_solved_and_taken_apart) {
+    const double a[9] = {4, 1, -2, 1, 3, 0.5, -2, 0.5, 5}, y[3] = {1, -2, 3};
+    double x[3], value[3], vector[9];
+    symmetric3_solve(a, 0.25, y, x);
+    for (int i = 0; i < 3; i++)
+        CHECK_NEAR(a[3 * i] * x[0] + a[3 * i + 1] * x[1] + a[3 * i + 2] * x[2] + 0.25 * x[i], y[i], 1e-12);
+    symmetric3_eigen(a, value, vector);
+    CHECK(value[0] <= value[1] && value[1] <= value[2]);
+    for (int k = 0; k < 3; k++)
+        for (int i = 0; i < 3; i++) {
+            const double *v = vector + 3 * k;
+            CHECK_NEAR(a[3 * i] * v[0] + a[3 * i + 1] * v[1] + a[3 * i + 2] * v[2], value[k] * v[i], 1e-12);
+        }
+}

@@ -84,8 +84,8 @@ def _best_child(b: int, skeleton: Skeleton, region: Region, below: np.ndarray, s
     children = np.flatnonzero(parents == b)
     alone = len(children) == 1
     ways = joints[children] - joints[b]
-    lengths = np.linalg.norm(ways, axis=1)
-    children, ways = children[lengths >= shortest], ways[lengths >= shortest]
+    long = (np.linalg.norm(ways, axis=1) >= shortest) | (parents[b] < 0)  # a root has room before its origin
+    children, ways = children[long], ways[long]
     if mirrors[b] == b and not alone:  # in the middle of the body, a limb goes on in the middle
         paired = (mirrors[children] >= 0) & (mirrors[children] != children)
         children, ways = children[~paired], ways[~paired]
@@ -95,7 +95,8 @@ def _best_child(b: int, skeleton: Skeleton, region: Region, below: np.ndarray, s
         return int(children[0])
     along = region.middles[b] - joints[b]
     told = np.linalg.norm(along) > _AT_JOINT * region.spreads[b]
-    turns = ways @ unit(along, (0, 0, 1)) / np.linalg.norm(ways, axis=1) if told else np.ones(len(ways))
+    ways = ways / np.maximum(np.linalg.norm(ways, axis=1, keepdims=True), 1e-30)
+    turns = ways @ unit(along, (0, 0, 1)) if told else np.ones(len(ways))
     best = int(np.argmax(turns + below[children] / below[children].sum()))
     return int(children[best]) if turns[best] >= _STRAIGHT else -1
 
@@ -172,12 +173,17 @@ def _tails(skeleton: Skeleton, leading: np.ndarray, region: Region, size, world)
     return tails
 
 
-def _root_head(b: int, head: np.ndarray, tail: np.ndarray, region: Region) -> np.ndarray:
+def _root_head(b: int, skeleton: Skeleton, lead: int, tail: np.ndarray, region: Region, size) -> np.ndarray:
     """A root has no joint: its bone begins where what it moves does, seen from the tail."""
-    way = unit(head - tail, (0, 0, 1))
+    origin = skeleton.joints[b]
+    others = np.flatnonzero((skeleton.parents == b) & (np.arange(len(skeleton.parents)) != lead))
+    way = origin - tail
+    if np.linalg.norm(way) <= _AT_JOINT * region.spreads[b] and len(others):
+        way = skeleton.joints[others].mean(axis=0) - tail
+    way = unit(way, (0, 0, -1))
     rows = np.flatnonzero(region.rule[:, b])
-    reach = _farthest(head, way, region.points[rows], region.rule[rows, b]) if len(rows) else 0.0
-    return head + max(reach, 0.0) * way
+    reach = _farthest(tail, way, region.points[rows], region.rule[rows, b]) if len(rows) else 0.0
+    return tail + np.clip(reach, _SHORTEST * size, _LONGEST * size) * way
 
 
 # ---- rolls
@@ -249,7 +255,7 @@ def lay(bones: Bones, rest: np.ndarray, dense: np.ndarray, skeleton: Skeleton, w
     bones.heads[:] = skeleton.joints
     bones.tails[:] = _tails(skeleton, leading, region, size, world)
     for b in np.flatnonzero(skeleton.parents < 0):
-        bones.heads[b] = _root_head(b, bones.heads[b], bones.tails[b], region)
+        bones.heads[b] = _root_head(b, skeleton, leading[b], bones.tails[b], region, size)
     ways = bones.tails - bones.heads
     ways /= np.linalg.norm(ways, axis=1, keepdims=True)
     bones.facing[:] = _facings(skeleton, limbs, ways, region.middles, world)

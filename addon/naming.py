@@ -1,8 +1,9 @@
 """Names of a skeleton's bones: by the place of their chain, numbered from the root, and by side.
 
 `Core.001` is the skeleton's own root and `Core.002` continues it. Other chains are named for where they end,
-seen from the middle of the body: `FrontDown.001.L` and `FrontDown.001.R` are mirror images, +X is left as
-for all of Blender's mirror tools. Nothing is called by a part of the body, since none was recognised.
+seen from the middle of the body, and if several end alike, from each other: `FrontDown.001.L` and
+`FrontDown.001.R` are mirror images, +X is left as for all of Blender's mirror tools. Nothing is called by a
+part of the body, since none was recognised.
 """
 
 from __future__ import annotations
@@ -13,19 +14,46 @@ from .limbs import oriented
 from .native import Skeleton
 
 CORE = "Core"
+_AXES = (("Right", "Left"), ("Front", "Back"), ("Down", "Up"))  # toward the low and the high end of an axis
+_ORDER = (1, 2, 0)  # in which words of several axes stand
 _MIDDLE = 0.15  # of half the largest extent: what ends nearer to the middle of the body is in no direction
 _ALSO = 0.6  # of the largest direction: what is less is not named
+_APART = 0.1  # of half the largest extent: chains of like places that end further apart get another word
 
 
-def _words(tip: np.ndarray, paired: bool) -> str:
-    """tip [3] right to left, front to back, low to high; from the middle, the body's ends at 1"""
-    x, y, z = tip
-    directions = [("Front" if y < 0 else "Back", abs(y)), ("Up" if z > 0 else "Down", abs(z))]
-    directions.insert(0, ("Side" if paired else "Left" if x > 0 else "Right", abs(x)))
-    most = max(size for _, size in directions)
-    if most < _MIDDLE:
-        return "Middle"
-    return "".join(word for word, size in directions if size >= _ALSO * most)
+class _Place:
+    """Where a chain, or a pair of them, ends: right to left, front to back, low to high; body's ends at 1."""
+
+    def __init__(self, tip: np.ndarray, paired: bool):
+        self.tip, self.paired = tip, paired
+        sizes = np.abs(tip)
+        named = np.flatnonzero((sizes >= _ALSO * sizes.max()) & (sizes.max() >= _MIDDLE))
+        self.words = {int(axis): self._word(int(axis), tip[axis] > 0) for axis in named}
+
+    def _word(self, axis: int, high: bool) -> str:
+        return "Side" if self.paired and axis == 0 else _AXES[axis][bool(high)]
+
+    def tell_apart(self, axis: int, middle: float) -> None:
+        self.words[axis] = self._word(axis, self.tip[axis] > middle)
+
+    def name(self) -> str:
+        return "".join(self.words[axis] for axis in _ORDER if axis in self.words) or "Middle"
+
+
+def _tell_apart(places: list[_Place]) -> None:
+    """Gives places of one name another word, by the axis along which they are furthest apart."""
+    tips = np.array([place.tip for place in places])
+    spread = np.ptp(tips, axis=0)
+    for place in places:
+        spread[list(place.words)] = 0
+        spread[0] *= not place.paired
+    axis = int(spread.argmax())
+    if len(places) < 2 or spread[axis] < _APART:
+        return
+    for place in places:
+        place.tell_apart(axis, float(tips[:, axis].min() + tips[:, axis].max()) / 2)
+    for name in sorted({place.name() for place in places}):
+        _tell_apart([place for place in places if place.name() == name])
 
 
 def _partners(skeleton: Skeleton, chains: list[list[int]]) -> dict[int, int]:
@@ -48,29 +76,37 @@ def name_chains(
     tips = (tails - (low + high) / 2) @ world.T / half
     partners = _partners(skeleton, chains)
     plane = None if skeleton.plane is None else oriented(skeleton.plane)
-    names, used = {}, set()
+    places = {}
+    for i, chain in enumerate(chains):
+        other = partners.get(i)
+        if skeleton.parents[chain[0]] >= 0 and (
+            other is None or _is_left(chain, chains[other], tails, plane)
+        ):
+            places[i] = _Place(tips[chain[-1]], other is not None)
+    for name in sorted({place.name() for place in places.values()}):
+        _tell_apart([place for place in places.values() if place.name() == name])
+    named = [places[i].name() if i in places else CORE for i in range(len(chains))]
+    for i, other in partners.items():
+        if i not in places:
+            named[i] = named[other]
+    return _numbered(named, places, partners)
 
-    def fresh(words: str) -> str:
+
+def _numbered(named: list[str], places: dict, partners: dict) -> list[tuple[str, str]]:
+    """Unlike names for unlike chains, and the sides of pairs."""
+    used, result = set(), {}
+    for i, words in enumerate(named):
+        if i in partners and i not in places:
+            continue  # the right one follows the left
         name, count = words, 1
         while name in used:
             count += 1
             name = f"{words}{count}"
         used.add(name)
-        return name
-
-    for i, chain in enumerate(chains):
-        if i in names:
-            continue
-        other = partners.get(i)
-        if skeleton.parents[chain[0]] < 0:
-            names[i] = fresh(CORE), ""
-        elif other is None:
-            names[i] = fresh(_words(tips[chain[-1]], False)), ""
-        else:
-            name = fresh(_words(tips[chain[-1]], True))
-            left, right = (i, other) if _is_left(chains[i], chains[other], tails, plane) else (other, i)
-            names[left], names[right] = (name, ".L"), (name, ".R")
-    return [names[i] for i in range(len(chains))]
+        result[i] = name, ".L" if i in partners else ""
+        if i in partners:
+            result[partners[i]] = name, ".R"
+    return [result[i] for i in range(len(named))]
 
 
 def _is_left(chain: list[int], other: list[int], tails: np.ndarray, plane: np.ndarray) -> bool:

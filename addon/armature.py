@@ -16,6 +16,7 @@ from .native import Rig, Skeleton
 from .options import Options
 
 ROOT = "Root"
+_DEFORM = "Deform"
 _ROOT_LENGTH = 0.15  # of the size
 
 
@@ -100,16 +101,15 @@ def plan_bones(
 
 
 @contextlib.contextmanager
-def _edit_mode(armature, scene):
-    layer = scene.view_layers[0]
+def _edit_mode(armature, scene, layer):
     layer.objects.active = armature
-    context = bpy.context
+    context, mode = bpy.context, armature.mode
     with context.temp_override(scene=scene, view_layer=layer, object=armature, active_object=armature):
         bpy.ops.object.mode_set(mode="EDIT")
         try:
             yield armature.data.edit_bones
         finally:
-            bpy.ops.object.mode_set(mode="OBJECT")
+            bpy.ops.object.mode_set(mode=mode)
 
 
 def _add_bone(bones, name: str, head, tail, facing, parent: str | None, deforms: bool) -> None:
@@ -123,7 +123,7 @@ def _add_bone(bones, name: str, head, tail, facing, parent: str | None, deforms:
 
 def add_bones(armature, scene, plan: Plan) -> None:
     places = plan.places
-    with _edit_mode(armature, scene) as bones:
+    with _edit_mode(armature, scene, scene.view_layers[0]) as bones:
         _add_bone(bones, ROOT, (0, 0, 0), (0, _ROOT_LENGTH * plan.size, 0), (0, 0, 1), None, False)
         for b in plan.order:
             parent = ROOT if plan.parents[b] < 0 else plan.names[plan.parents[b]]
@@ -135,6 +135,26 @@ def add_bones(armature, scene, plan: Plan) -> None:
             bones[plan.names[b]].use_connect = bool(plan.connected[b])
 
 
+def rearrange(armature, scene, layer, names: list[str], plan: Plan) -> None:
+    """The same for bones that are there, by the names they have; then they get those of the plan."""
+    places, old = plan.places, names
+    with _edit_mode(armature, scene, layer) as bones:
+        for name in old:
+            bones[name].use_connect, bones[name].parent = False, bones[ROOT]
+        for b in plan.order:
+            bone = bones[old[b]]
+            bone.head, bone.tail = Vector(places.heads[b]), Vector(places.tails[b])
+            bone.align_roll(Vector(places.facing[b]))
+            bone.parent = bones[ROOT if plan.parents[b] < 0 else old[plan.parents[b]]]
+            bone.use_connect = bool(plan.connected[b])
+    for b, name in enumerate(old):  # by way of names that no bone has; Blender renames groups and paths
+        armature.data.bones[name].name = f"Ossify {b} of {len(old)}"
+    for b, name in enumerate(plan.names):
+        armature.data.bones[f"Ossify {b} of {len(old)}"].name = name
+    collect(armature.data, plan)
+    joints.note(armature.data, plan.names, plan.skeleton)
+
+
 def _paint(bone, hue: float, saturation: float = 0.65) -> None:
     bone.color.palette = "CUSTOM"
     colours = bone.color.custom
@@ -143,20 +163,25 @@ def _paint(bone, hue: float, saturation: float = 0.65) -> None:
     colours.active = colorsys.hsv_to_rgb(hue % 1, saturation * 0.3, 1.0)
 
 
+def collect(data, plan: Plan) -> None:
+    """Collections of the deform bones: one for each chain, inside of one for all."""
+    deform = data.collections.get(_DEFORM) or data.collections.new(_DEFORM)
+    for collection in list(deform.children):
+        data.collections.remove(collection)
+    for title, chain in plan.chains or [(_DEFORM, range(len(plan.names)))]:
+        collection = data.collections.new(title, parent=deform) if plan.chains else deform
+        for b in chain:
+            deform.unassign(data.bones[plan.names[b]])
+            collection.assign(data.bones[plan.names[b]])
+
+
 def dress(armature, plan: Plan) -> None:
     """Colours and bone collections."""
     data = armature.data
-    root = data.collections.new("Root")
-    deform = data.collections.new("Deform")
-    root.assign(data.bones[ROOT])
+    data.collections.new("Root").assign(data.bones[ROOT])
     _paint(data.bones[ROOT], 0, 0)
-    for title, chain in plan.chains:
-        collection = data.collections.new(title, parent=deform)
-        for b in chain:
-            collection.assign(data.bones[plan.names[b]])
+    collect(data, plan)
     for b, name in enumerate(plan.names):
-        if not plan.chains:
-            deform.assign(data.bones[name])
         _paint(data.bones[name], b * 0.618034)  # the golden section: neighbours in number differ
     if plan.carriers:
         hidden = data.collections.new("Stretch")

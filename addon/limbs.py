@@ -94,7 +94,7 @@ def _best_child(b: int, skeleton: Skeleton, region: Region, below: np.ndarray, s
     if alone:
         return int(children[0])
     along = region.middles[b] - joints[b]
-    told = np.linalg.norm(along) > _AT_JOINT * region.spreads[b]
+    told = parents[b] >= 0 and np.linalg.norm(along) > _AT_JOINT * region.spreads[b]
     ways = ways / np.maximum(np.linalg.norm(ways, axis=1, keepdims=True), 1e-30)
     turns = ways @ unit(along, (0, 0, 1)) if told else np.ones(len(ways))
     best = int(np.argmax(turns + below[children] / below[children].sum()))

@@ -12,7 +12,7 @@ from bpy.props import (
     StringProperty,
 )
 
-from . import heat, native
+from . import heat, joints, native
 from .options import FIELDS, Options
 
 # Names, tooltips and limits; the defaults are those of Options.
@@ -285,6 +285,14 @@ class OssifyFrame(bpy.types.PropertyGroup):
     error: FloatProperty(name="Error", description="Root mean square, in percent of the size")
 
 
+class OssifyWish(bpy.types.PropertyGroup):
+    """What an artist wants of two bones of the skeleton."""
+
+    first: StringProperty(name="Bone")
+    second: StringProperty(name="Bone")
+    joined: BoolProperty(name="Joined", description="Joined by a joint, or kept apart")
+
+
 def _jump(self, context) -> None:
     if 0 <= self.frame_index < len(self.frames) and context.scene:
         context.scene.frame_set(self.frames[self.frame_index].frame)
@@ -318,6 +326,21 @@ class OssifyRig(bpy.types.PropertyGroup):
     shape_key_size: StringProperty(name="As Shape Keys")
     cache_size: StringProperty(name="As a Point Cache")
     notes: StringProperty(name="Notes")
+    located: IntProperty(name="Bones That Also Move")
+    location: FloatProperty(
+        name="Largest Move", precision=4, description="Of a bone against its parent, in percent of the size"
+    )
+    free_erms: FloatProperty(name="E_RMS of Free Bones", precision=4, description="0: joints do not hold")
+
+    wishes: CollectionProperty(type=OssifyWish)
+    root_bone: StringProperty(name="Root Bone", description="The bone that others hang from; empty: found")
+    show_joints: BoolProperty(
+        name="Show Joints",
+        description="Colour the bones by how well their joint is known: green is well determined, blue a"
+        " hinge, yellow hardly turns, red is a guess",
+        update=lambda self, _context: joints.show(self.id_data, self.show_joints),
+        options=set(),
+    )
 
     worst_frame_error: FloatProperty(name="Error of the Worst Frame", precision=4)
     frames: CollectionProperty(type=OssifyFrame)
@@ -348,6 +371,8 @@ def remember(built, motion, options: Options, report) -> None:
         setattr(rig, name, getattr(report, name))
     rig.rig_size, rig.shape_key_size, rig.cache_size = report.sizes()
     rig.notes = "\n".join(report.notes)
+    rig.located, rig.location = report.located, report.percent(report.location)
+    rig.free_erms = report.free.erms if report.free is not None else 0
     rig.worst_frame_error = report.percent(float(report.frame_error.max()))
     for row, error in enumerate(report.frame_error):
         item = rig.frames.add()
@@ -357,7 +382,7 @@ def remember(built, motion, options: Options, report) -> None:
         heat.store(handle.get().data, report.vertex_error[part.vertices] * (100 / report.size))
 
 
-CLASSES = (OssifySettings, OssifySource, OssifyFrame, OssifyRig)
+CLASSES = (OssifySettings, OssifySource, OssifyFrame, OssifyWish, OssifyRig)
 
 
 def register() -> None:

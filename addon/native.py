@@ -43,7 +43,7 @@ BONE_KINDS = ("rigid", "flexible")
 QUALITIES = ("draft", "normal", "best")
 REST_MODES = ("fixed", "kept", "free")
 STARTS = ("grown", "faces", "spectral", "tried")
-BUDGET_KINDS = ("none", "rms", "maximum")
+BUDGET_KINDS = ("none", "rms", "maximum", "parts")
 JOINT_KINDS = ("root", "ball", "hinge", "stiff", "loose")
 SYMMETRIES = ("none", "found", "given")
 
@@ -391,7 +391,7 @@ class Settings:
     rest_mode: str | None = None  # "fixed", "kept", "free"
     locality: bool | None = None
     start: str | None = None  # "grown", "faces", "spectral", "tried"
-    budget_kind: str | None = None  # "none", "rms", "maximum"
+    budget_kind: str | None = None  # "none", "rms", "maximum", "parts"
     budget: float | None = None
     smoothness: float | None = None
     until: float | None = None

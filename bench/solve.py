@@ -30,6 +30,9 @@ except ImportError as missing:
     sys.exit(f"solve.py: {sys.executable} cannot import {missing.name}: a python3 with NumPy is needed.")
 
 
+MOST_PARTS = 100  # more than a body with fingers and toes has
+
+
 class Refusal(Exception):
     """One sentence for stderr."""
 
@@ -42,9 +45,10 @@ class Parser(argparse.ArgumentParser):
 def parse(arguments):
     parser = Parser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sequence", metavar="SEQ.npz")
-    parser.add_argument("--bones", type=int, help="how many; with --budget: the most allowed")
+    parser.add_argument("--bones", type=int, help="how many; with --budget or --auto-bones: the most allowed")
     parser.add_argument("--budget", type=float, metavar="PERCENT", help="of the rest's box diagonal")
     parser.add_argument("--budget-kind", choices=("rms", "max"), default="rms", help="what --budget bounds")
+    parser.add_argument("--auto-bones", action="store_true", help="as many as the body has parts")
     parser.add_argument("--influences", type=int, help="most bones a vertex")
     parser.add_argument("--flexible", action="store_true", help="affine bones instead of rigid ones")
     parser.add_argument("--quality", choices=native.QUALITIES)
@@ -66,8 +70,12 @@ def parse(arguments):
     )
     parser.add_argument("--out", metavar="RIG.npz")
     options = parser.parse_args(arguments)
-    if options.bones is None and options.budget is None:
-        parser.error("say how many bones (--bones N) or how much error is allowed (--budget PERCENT)")
+    if options.auto_bones and options.budget is not None:
+        parser.error("--auto-bones and --budget both decide how many bones there are: take one of them")
+    if options.bones is None and options.budget is None and not options.auto_bones:
+        parser.error(
+            "say how many bones (--bones N, --auto-bones) or how much error is allowed (--budget PERCENT)"
+        )
     return options
 
 
@@ -110,6 +118,9 @@ def settings_of(options):
         chosen["budget"] = options.budget
         chosen["budget_kind"] = "rms" if options.budget_kind == "rms" else "maximum"
         chosen["bones"] = native.MAX_BONES if options.bones is None else options.bones
+    if options.auto_bones:
+        chosen["budget_kind"] = "parts"
+        chosen["bones"] = MOST_PARTS if options.bones is None else options.bones
     return native.Settings(**chosen)
 
 

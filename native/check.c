@@ -132,7 +132,8 @@ static int bad_memory(ossify_info *info, const ossify_settings *settings) {
 }
 
 static int bad_budget(ossify_info *info, const ossify_settings *settings) {
-    if (settings->budget_kind == OSSIFY_BUDGET_NONE || (settings->budget > 0 && isfinite(settings->budget)))
+    if (settings->budget_kind == OSSIFY_BUDGET_NONE || settings->budget_kind == OSSIFY_BUDGET_PARTS ||
+        (settings->budget > 0 && isfinite(settings->budget)))
         return 0;
     return BAD(info,
                "settings.budget is %s: with budget_kind %" PRId64
@@ -161,7 +162,7 @@ static int bad_settings(ossify_info *info, const ossify_settings *settings) {
            bad_whole(info, "settings.locality", settings->locality, 0, 1) ||
            bad_whole(info, "settings.start", settings->start, OSSIFY_START_GROWN, OSSIFY_START_TRIED) ||
            bad_whole(info, "settings.budget_kind", settings->budget_kind, OSSIFY_BUDGET_NONE,
-                     OSSIFY_BUDGET_MAXIMUM) ||
+                     OSSIFY_BUDGET_PARTS) ||
            bad_whole(info, "settings.iterations", settings->iterations, 0, MOST_ITERATIONS) ||
            bad_whole(info, "settings.threads", settings->threads, 0, MOST_THREADS) ||
            bad_reals(info, settings) || bad_memory(info, settings);

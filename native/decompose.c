@@ -8,7 +8,8 @@
  *     finish     last weights; with locality, nothing outside its region locality.c
  *
  * A rig that already holds bones or weights starts at `refine`. With a budget instead of a count,
- * the whole is run for several counts and the smallest that meets it is kept. */
+ * the whole is run for several counts and the smallest that meets it is kept; as many bones as there are
+ * parts are found on the sample, parts.c, and refined. */
 #include "math/lapack.h"
 
 #include <math.h>
@@ -204,6 +205,32 @@ static int64_t solve_budget(Task *task, Model *model) {
     }
 }
 
+/* As many bones as there are parts, found on the largest sample: small parts must be in it. */
+static int64_t solve_parts(Task *task, Model *model) {
+    Call *call = task->call;
+    const Problem *whole = &task->whole;
+    const Effort *effort = &EFFORTS[call->settings->quality];
+    const int influences = (int)call->settings->influences;
+    const int most = call->settings->bones < whole->vertices ? (int)call->settings->bones : whole->vertices;
+    Effort counting = *effort;
+    Levels levels;
+    Model few;
+    counting.sample_vertices = EFFORTS[OSSIFY_BEST].sample_vertices;
+    if (!model_make(call, whole, most, influences, model)) {
+        return call_ended(call);
+    }
+    ArenaPiece *mark = arena_mark(&call->arena);
+    set_share(call, 0.05, 0.8);
+    const int found = levels_make(call, whole, &counting, &levels) &&
+                      model_make(call, &levels.few, most, influences, &few) &&
+                      parts_find(call, &levels.few, &few) && levels_carry(call, whole, &levels, &few, model);
+    const double expected =
+        found ? model_squared_error(&levels.few, &few) * whole->frames / levels.few.frames : 0;
+    arena_return(&call->arena, mark);
+    set_share(call, 0.8, 0.98);
+    return found ? refine(task, effort, model->bones, expected, model) : call_ended(call);
+}
+
 /* Given bones without weights need nothing: the first pass finds them. Given weights without bones
  * need transforms that fit. */
 static int fit_given_weights(Task *task, Model *model) {
@@ -269,6 +296,8 @@ int64_t decompose(Call *call, const ossify_poses *poses, ossify_rig *rig) {
     }
     if (rig->given != OSSIFY_GIVEN_NOTHING) {
         status = solve_given(&task, &model);
+    } else if (call->settings->budget_kind == OSSIFY_BUDGET_PARTS) {
+        status = solve_parts(&task, &model);
     } else if (call->settings->budget_kind != OSSIFY_BUDGET_NONE) {
         status = solve_budget(&task, &model);
     } else {

@@ -25,6 +25,10 @@ int explore(Call *call, const Problem *problem, int bones, const Effort *effort,
  * no vertex follows any more and, with `effort`, repairs when the cut to connected regions cost much. */
 int explore_settle(Descent *descent, int most, double tolerance, double enough, const Effort *effort);
 
+/* parts.c: as many bones as an articulated body has parts, at most model->capacity. Returns 0 when the call must
+ * end. */
+int parts_find(Call *call, const Problem *problem, Model *model);
+
 /* Room that a model needs while it is explored. */
 int explore_capacity(int bones, const Effort *effort);
 

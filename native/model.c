@@ -87,6 +87,15 @@ void model_remove_bone(const Problem *problem, Model *model, int gone) {
     model->bones = last;
 }
 
+double model_bone_mass(const Problem *problem, const Model *model, int b) {
+    const size_t k = (size_t)model->influences, all = (size_t)problem->vertices * k;
+    double sum = 0;
+    for (size_t i = 0; i < all; i++) {
+        sum += model->bone[i] == b ? problem->mass[i / k] * model->weight[i] : 0;
+    }
+    return sum;
+}
+
 int model_bone_is_idle(const Problem *problem, const Model *model, int b) {
     const size_t all = (size_t)problem->vertices * (size_t)model->influences;
     for (size_t i = 0; i < all; i++) {

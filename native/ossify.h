@@ -68,7 +68,12 @@ enum {
 };
 
 /* settings.budget_kind */
-enum { OSSIFY_BUDGET_NONE = 0, OSSIFY_BUDGET_RMS = 1, OSSIFY_BUDGET_MAXIMUM = 2 };
+enum {
+    OSSIFY_BUDGET_NONE = 0,
+    OSSIFY_BUDGET_RMS = 1,
+    OSSIFY_BUDGET_MAXIMUM = 2,
+    OSSIFY_BUDGET_PARTS = 3 /* as many bones as an articulated body has parts; `budget` is not read */
+};
 
 /* progress.stage, and the index of info.stage_seconds */
 enum {

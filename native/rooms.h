@@ -131,6 +131,8 @@ void model_clear(const Problem *problem, Model *model);
 void model_copy(const Problem *problem, const Model *from, Model *to);
 void model_copy_vertices(const Problem *problem, const Model *from, Model *to);
 void model_remove_bone(const Problem *problem, Model *model, int gone);
+/* Mass of the vertices a bone moves, by weight. */
+double model_bone_mass(const Problem *problem, const Model *model, int b);
 /* 1 when no vertex follows the bone, and it is not held. */
 int model_bone_is_idle(const Problem *problem, const Model *model, int b);
 double model_squared_error(const Problem *problem, const Model *model);

@@ -22,6 +22,7 @@ typedef enum Way {
     BEST,
     UNTIL,
     BUDGET,
+    PARTS,
     GIVEN_ALL,
     GIVEN_WEIGHTS,
     GIVEN_TRANSFORMS,
@@ -33,10 +34,28 @@ typedef enum Way {
     WAYS
 } Way;
 
-static const char *const NAMES[WAYS] = {
-    "plain",         "locality off",     "flexible",    "free rest", "no rest",     "faceless",  "thinned",
-    "faces",         "spectral",         "tried",       "best",      "until",       "budget",    "given all",
-    "given weights", "given transforms", "two threads", "connected", "articulated", "stretched", "mirrored"};
+static const char *const NAMES[WAYS] = {"plain",
+                                        "locality off",
+                                        "flexible",
+                                        "free rest",
+                                        "no rest",
+                                        "faceless",
+                                        "thinned",
+                                        "faces",
+                                        "spectral",
+                                        "tried",
+                                        "best",
+                                        "until",
+                                        "budget",
+                                        "parts",
+                                        "given all",
+                                        "given weights",
+                                        "given transforms",
+                                        "two threads",
+                                        "connected",
+                                        "articulated",
+                                        "stretched",
+                                        "mirrored"};
 
 typedef struct Trial {
     Synthetic made;
@@ -81,6 +100,10 @@ static Trial trial_of(Way way) {
     if (way == BUDGET) {
         t.settings.budget_kind = OSSIFY_BUDGET_RMS;
         t.settings.budget = 2;
+        t.settings.bones = 8;
+    }
+    if (way == PARTS) {
+        t.settings.budget_kind = OSSIFY_BUDGET_PARTS;
         t.settings.bones = 8;
     }
     if (way == NO_REST)

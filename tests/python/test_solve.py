@@ -93,6 +93,12 @@ def test_until_stops_at_the_error(sequence):
     assert said["erms"] <= 50
 
 
+def test_auto_bones_finds_the_number_of_parts(sequence):
+    assert answer(sequence, "--auto-bones")["bones"] == 3
+    assert answer(sequence, "--auto-bones", "--bones", 2)["bones"] <= 2
+    assert "take one of them" in refused(sequence, "--auto-bones", "--budget", 1)
+
+
 def test_a_budget_finds_the_number_of_bones(sequence):
     said = answer(sequence, "--budget", 1)
     assert said["rms_percent"] <= 1

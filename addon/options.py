@@ -17,11 +17,11 @@ class Refusal(Exception):
 
 @dataclasses.dataclass
 class Options:
-    bones_by: str = "COUNT"  # COUNT, BUDGET
+    bones_by: str = "COUNT"  # COUNT, BUDGET, PARTS
     bones: int = 24
     budget: float = 0.25  # percent of the size
     budget_of: str = "RMS"  # RMS, MAXIMUM
-    bones_most: int = 128  # with a budget
+    bones_most: int = 128  # when they are not counted
     bone_kind: str = "RIGID"  # RIGID, FLEXIBLE
     skeleton: str = "HIERARCHY"  # NONE, HIERARCHY, ARTICULATED
     symmetry: str = "FOUND"  # NONE, FOUND, X
@@ -44,11 +44,11 @@ class Options:
 
     def solver(self) -> native.Settings:
         """The same in the library's words."""
-        budget = self.bones_by == "BUDGET"
+        kinds = {"COUNT": "none", "BUDGET": self.budget_of.lower(), "PARTS": "parts"}
         return native.Settings(
-            bones=self.bones_most if budget else self.bones,
-            budget_kind=self.budget_of.lower() if budget else "none",
-            budget=self.budget if budget else 0.0,
+            bones=self.bones if self.bones_by == "COUNT" else self.bones_most,
+            budget_kind=kinds[self.bones_by],
+            budget=self.budget if self.bones_by == "BUDGET" else 0.0,
             influences=self.influences,
             bone_kind=self.bone_kind.lower(),
             quality=self.quality.lower(),

@@ -149,9 +149,10 @@ class OSSIFY_PT_bones(_Settings, bpy.types.Panel):
         column = layout.column(align=True)
         if settings.bones_by == "COUNT":
             column.prop(settings, "bones")
-        else:
+        if settings.bones_by == "BUDGET":
             column.prop(settings, "budget")
             column.prop(settings, "budget_of")
+        if settings.bones_by != "COUNT":
             column.prop(settings, "bones_most")
         layout.prop(settings, "bone_kind")
         layout.prop(settings, "skeleton")

@@ -25,6 +25,7 @@ _WORDS = {
             "items": [
                 ("COUNT", "Count", "As many bones as you say"),
                 ("BUDGET", "Error Budget", "The fewest bones that keep the error within a budget"),
+                ("PARTS", "Automatic", "As many bones as the body has parts that move by themselves"),
             ],
         },
     ),
@@ -65,7 +66,7 @@ _WORDS = {
         IntProperty,
         {
             "name": "At Most",
-            "description": "The most bones that may be used to keep the budget",
+            "description": "The most bones that may be used when their number is looked for",
             "min": 1,
             "max": native.MAX_BONES,
             "soft_max": 256,

@@ -264,6 +264,12 @@ def test_settings_are_stored_on_the_armature(articulated):
     assert articulated[0].armature.ossify.settings.skeleton == "ARTICULATED"
 
 
+def test_bones_are_counted_by_themselves():
+    result, body, _ = converted(bones_by="PARTS", bones_most=40)
+    assert result.report.bones == COUNT
+    assert len(set(matched(result, body).values())) == COUNT
+
+
 def test_one_bone_has_a_skeleton_too():
     obj = scenes.key_shapes(scenes.grid())
     result = chain.converted(obj, bones=1, skeleton="HIERARCHY")

@@ -214,8 +214,11 @@ def _creature_weights(points, bones):
     return weights / weights.sum(axis=1, keepdims=True)
 
 
-def creature(frames=30):
-    """A body with a head, two arms and two legs, moved by an armature of Blender's own; its bones."""
+def creature(frames=30, trunk=0.3):
+    """A body with a head, two arms and two legs, moved by an armature of Blender's own; its bones.
+
+    trunk: how far it swings, in radians; the limbs swing by 0.6.
+    """
     bones = creature_bones()
     body = link(bpy.data.objects.new("Creature", _creature_mesh(bones)))
     armature = link(bpy.data.objects.new("Mover", bpy.data.armatures.new("Mover")))
@@ -233,13 +236,13 @@ def creature(frames=30):
             group.add([vertex], float(weights[vertex, b]), "REPLACE")
     modifier = body.modifiers.new("Armature", "ARMATURE")
     modifier.object = armature
-    _move_creature(armature, frames)
+    _move_creature(armature, frames, trunk)
     bpy.context.scene.frame_end = frames
     bpy.context.scene.frame_set(1)
     return body, bones
 
 
-def _move_creature(armature, frames):
+def _move_creature(armature, frames, trunk):
     """Balls turn about all axes, hinges about their own; the trunk also walks."""
     rng = np.random.default_rng(7)
     for bone in armature.pose.bones:
@@ -249,7 +252,7 @@ def _move_creature(armature, frames):
         bone.rotation_mode = "QUATERNION"
         for frame in range(1, frames + 1):
             time = 2 * math.pi * (frame - 1) / frames
-            swing = (0.6 if bone.parent else 0.3) * np.sin(np.array([1, 2, 3]) * time + phases)
+            swing = (0.6 if bone.parent else trunk) * np.sin(np.array([1, 2, 3]) * time + phases)
             if axis is not None:
                 swing = np.array(axis, float) * (0.7 + 0.6 * math.sin(2 * time + phases[0]))
             angle = float(np.linalg.norm(swing))

@@ -141,6 +141,13 @@ def test_no_bone_is_tiny_and_joints_are_noted(hierarchy):
     assert result.report.joints() == {"ball": 5, "hinge": 4, "stiff": 0, "loose": 0}
 
 
+def test_the_root_of_a_symmetric_body_is_in_its_middle():
+    """Even when a leg turns less in space than the trunk does."""
+    body, _ = scenes.creature(trunk=0.6)
+    result = chain.converted(body, bones=COUNT, quality="NORMAL", skeleton="HIERARCHY")
+    assert matched(result, body)["trunk"] == "Core.001"
+
+
 # ---- the motion
 
 

@@ -10,13 +10,13 @@ import bpy
 import numpy as np
 from mathutils import Vector
 
-from . import channels, placement, rigid
-from .capture import Motion
+from . import channels, joints, limbs, naming, placement
 from .keys import Writer
-from .native import Rig
+from .native import Rig, Skeleton
 from .options import Options
 
 ROOT = "Root"
+_DEFORM = "Deform"
 _ROOT_LENGTH = 0.15  # of the size
 
 
@@ -29,8 +29,16 @@ class Plan:
     places: placement.Bones
     parents: np.ndarray  # [b] -1: the root
     size: float
-    root_axis: np.ndarray
-    root_facing: np.ndarray
+    transforms: np.ndarray  # [f][b][4][4] rest to frame
+    pinned: np.ndarray  # [b] true: only turns
+    connected: np.ndarray  # [b] true: its head is its parent's tail, always
+    chains: list[tuple[str, list[int]]]  # named; empty without a skeleton
+    skeleton: Skeleton | None
+
+    @property
+    def order(self) -> np.ndarray:
+        """Parents before children."""
+        return np.argsort(limbs.depths(self.parents), kind="stable")
 
 
 def _bone_names(count: int, taken: set[str]) -> list[str]:
@@ -42,40 +50,66 @@ def _bone_names(count: int, taken: set[str]) -> list[str]:
     return names
 
 
-def plan_bones(motion: Motion, rig: Rig, flexible: bool, taken: set[str], parents, joints) -> Plan:
-    places = placement.place(
-        rig.rest,
-        rig.dense_weights(),
-        motion.triangles,
-        world=motion.space[:3, :3],  # its rows are the world's axes in the armature's space
-        parents=parents,
-        joints=joints,
+def _tolerance(options: Options, size: float, poses: bool) -> float | None:
+    """How far keys that are left out may move a vertex; None: none is left out."""
+    return options.key_tolerance / 100 * size if options.keys == "REDUCED" and not poses else None
+
+
+def _join(plan: Plan, rig: Rig, dense, options: Options, taken: set[str], world, poses: bool) -> None:
+    """Hangs the bones into the plan's skeleton."""
+    skeleton, places = plan.skeleton, plan.places
+    chains, leading = limbs.lay(places, rig.rest, dense, skeleton, world)
+    named = naming.name_chains(skeleton, chains, places.tails, rig.rest, world)
+    plan.names = naming.name_bones(chains, named, taken)
+    titled = [(name + side, chain) for (name, side), chain in zip(named, chains, strict=True)]
+    plan.chains = sorted(titled, key=lambda item: (item[1][0] != skeleton.root, item[0]))
+    plan.parents = np.asarray(skeleton.parents)
+    order = plan.order
+    places_in_order = np.empty_like(order)
+    places_in_order[order] = np.arange(len(order))
+    parents = np.where(plan.parents[order] < 0, -1, places_in_order[plan.parents[order]])
+    limit = channels.PIN_SHARE * (_tolerance(options, plan.size, poses) or 0.0)
+    plan.transforms[:, order], plan.pinned[order] = channels.pin(
+        places.heads[order], parents, plan.transforms[:, order], limit, options.skeleton == "ARTICULATED"
     )
+    plan.connected = plan.pinned & (leading[plan.parents] == np.arange(rig.bones))
+
+
+def plan_bones(
+    rig: Rig, triangles, space: np.ndarray, options: Options, taken: set[str], skeleton, poses: bool
+) -> Plan:
+    """space [4][4]: armature to world; taken: names of vertex groups that no bone may have."""
+    world = space[:3, :3]  # its rows are the world's axes in the armature's space
+    dense = rig.dense_weights()
     names = _bone_names(rig.bones, taken)
-    carriers = [f"Stretch{name[name.index('.') :]}" for name in names] if flexible else None
-    flat = np.full(rig.bones, -1)
-    return Plan(
+    flexible = options.bone_kind == "FLEXIBLE"
+    plan = Plan(
         names,
-        carriers,
-        places,
-        flat if parents is None else np.asarray(parents),
+        [f"Stretch{name[name.index('.') :]}" for name in names] if flexible else None,
+        placement.place(rig.rest, dense, triangles, world),
+        np.full(rig.bones, -1),
         placement.diagonal(rig.rest),
-        np.array([0.0, 1.0, 0.0]),
-        np.array([0.0, 0.0, 1.0]),
+        channels.homogeneous(rig.transforms),
+        np.zeros(rig.bones, bool),
+        np.zeros(rig.bones, bool),
+        [],
+        skeleton,
     )
+    if skeleton is not None:
+        _join(plan, rig, dense, options, taken, world, poses)
+    return plan
 
 
 @contextlib.contextmanager
-def _edit_mode(armature, scene):
-    layer = scene.view_layers[0]
+def _edit_mode(armature, scene, layer):
     layer.objects.active = armature
-    context = bpy.context
+    context, mode = bpy.context, armature.mode
     with context.temp_override(scene=scene, view_layer=layer, object=armature, active_object=armature):
         bpy.ops.object.mode_set(mode="EDIT")
         try:
             yield armature.data.edit_bones
         finally:
-            bpy.ops.object.mode_set(mode="OBJECT")
+            bpy.ops.object.mode_set(mode=mode)
 
 
 def _add_bone(bones, name: str, head, tail, facing, parent: str | None, deforms: bool) -> None:
@@ -89,28 +123,36 @@ def _add_bone(bones, name: str, head, tail, facing, parent: str | None, deforms:
 
 def add_bones(armature, scene, plan: Plan) -> None:
     places = plan.places
-    order = np.argsort(_depths(plan.parents), kind="stable")
-    with _edit_mode(armature, scene) as bones:
-        _add_bone(
-            bones, ROOT, (0, 0, 0), plan.root_axis * _ROOT_LENGTH * plan.size, plan.root_facing, None, False
-        )
-        for b in order:
+    with _edit_mode(armature, scene, scene.view_layers[0]) as bones:
+        _add_bone(bones, ROOT, (0, 0, 0), (0, _ROOT_LENGTH * plan.size, 0), (0, 0, 1), None, False)
+        for b in plan.order:
             parent = ROOT if plan.parents[b] < 0 else plan.names[plan.parents[b]]
             spot = places.heads[b], places.tails[b], places.facing[b]
             if plan.carriers:
                 _add_bone(bones, plan.carriers[b], *spot, parent, False)
                 parent = plan.carriers[b]
             _add_bone(bones, plan.names[b], *spot, parent, True)
+            bones[plan.names[b]].use_connect = bool(plan.connected[b])
 
 
-def _depths(parents: np.ndarray) -> np.ndarray:
-    depths = np.zeros(len(parents), int)
-    for b in range(len(parents)):
-        up = parents[b]
-        while up >= 0:
-            depths[b] += 1
-            up = parents[up]
-    return depths
+def rearrange(armature, scene, layer, names: list[str], plan: Plan) -> None:
+    """The same for bones that are there, by the names they have; then they get those of the plan."""
+    places, old = plan.places, names
+    with _edit_mode(armature, scene, layer) as bones:
+        for name in old:
+            bones[name].use_connect, bones[name].parent = False, bones[ROOT]
+        for b in plan.order:
+            bone = bones[old[b]]
+            bone.head, bone.tail = Vector(places.heads[b]), Vector(places.tails[b])
+            bone.align_roll(Vector(places.facing[b]))
+            bone.parent = bones[ROOT if plan.parents[b] < 0 else old[plan.parents[b]]]
+            bone.use_connect = bool(plan.connected[b])
+    for b, name in enumerate(old):  # by way of names that no bone has; Blender renames groups and paths
+        armature.data.bones[name].name = f"Ossify {b} of {len(old)}"
+    for b, name in enumerate(plan.names):
+        armature.data.bones[f"Ossify {b} of {len(old)}"].name = name
+    collect(armature.data, plan)
+    joints.note(armature.data, plan.names, plan.skeleton)
 
 
 def _paint(bone, hue: float, saturation: float = 0.65) -> None:
@@ -121,21 +163,33 @@ def _paint(bone, hue: float, saturation: float = 0.65) -> None:
     colours.active = colorsys.hsv_to_rgb(hue % 1, saturation * 0.3, 1.0)
 
 
+def collect(data, plan: Plan) -> None:
+    """Collections of the deform bones: one for each chain, inside of one for all."""
+    deform = data.collections.get(_DEFORM) or data.collections.new(_DEFORM)
+    for collection in list(deform.children):
+        data.collections.remove(collection)
+    for title, chain in plan.chains or [(_DEFORM, range(len(plan.names)))]:
+        collection = data.collections.new(title, parent=deform) if plan.chains else deform
+        for b in chain:
+            deform.unassign(data.bones[plan.names[b]])
+            collection.assign(data.bones[plan.names[b]])
+
+
 def dress(armature, plan: Plan) -> None:
     """Colours and bone collections."""
     data = armature.data
-    root = data.collections.new("Root")
-    deform = data.collections.new("Deform")
-    root.assign(data.bones[ROOT])
+    data.collections.new("Root").assign(data.bones[ROOT])
     _paint(data.bones[ROOT], 0, 0)
+    collect(data, plan)
     for b, name in enumerate(plan.names):
-        deform.assign(data.bones[name])
         _paint(data.bones[name], b * 0.618034)  # the golden section: neighbours in number differ
     if plan.carriers:
         hidden = data.collections.new("Stretch")
         for name in plan.carriers:
             hidden.assign(data.bones[name])
         hidden.is_visible = False
+    if plan.skeleton is not None:
+        joints.note(data, plan.names, plan.skeleton)
     for bone in armature.pose.bones:
         bone.rotation_mode = "QUATERNION"
     armature.show_in_front = True
@@ -144,34 +198,51 @@ def dress(armature, plan: Plan) -> None:
 # ---- keys
 
 
-def _chain(armature, motion: Motion, rig: Rig, plan: Plan) -> channels.Chain:
-    """Root first, then the deform bones; a carrier and its bone are one link."""
-    bones = armature.data.bones
-    rests = [np.array(bones[name].matrix_local, np.float64) for name in (ROOT, *plan.names)]
-    body = rigid.body_motion(rig.rest, motion.frames)
+@dataclasses.dataclass
+class Keyed:
+    """What was written."""
+
+    keys: int
+    keys_if_every: int  # with one on every frame
+    located: int  # bones below the skeleton's root that keep keys of their location
+    location: float  # the largest of those
+
+
+def _chain(armature, rig: Rig, body: np.ndarray, plan: Plan) -> channels.Chain:
+    """Root first, then the deform bones in the plan's order; a carrier and its bone are one link."""
+    bones, order = armature.data.bones, plan.order
+    rests = [np.array(bones[name].matrix_local, np.float64) for name in (ROOT, *np.array(plan.names)[order])]
     whole = placement.box(rig.rest.astype(np.float64), np.eye(3))
+    number = np.zeros(rig.bones + 1, int)  # of a link; the root's stands last, at -1
+    number[order] = np.arange(rig.bones) + 1
     return channels.Chain(
         rest=np.array(rests),
-        parents=np.concatenate([[-1], plan.parents + 1]),
-        boxes=np.concatenate([whole[None], plan.places.boxes]),
-        transforms=np.concatenate([body[:, None], channels.homogeneous(rig.transforms)], axis=1),
+        parents=np.concatenate([[-1], number[plan.parents[order]]]),
+        boxes=np.concatenate([whole[None], plan.places.boxes[order]]),
+        transforms=np.concatenate([body[:, None], plan.transforms[:, order]], axis=1),
         rigid=plan.carriers is None,
+        pinned=np.concatenate([[False], plan.pinned[order]]),
     )
 
 
-def key(armature, action, motion: Motion, rig: Rig, plan: Plan, options: Options) -> tuple[int, int]:
-    """How many keys were written, and how many there would be with one on every frame."""
-    tolerance = None
-    if options.keys == "REDUCED" and not motion.poses:
-        tolerance = options.key_tolerance / 100 * plan.size
-    tracks = channels.tracks(_chain(armature, motion, rig, plan), motion.times, tolerance)
-    writer = Writer(armature, action, motion.times, plan.size)
+def key(armature, action, rig: Rig, body: np.ndarray, times, plan: Plan, options: Options, poses) -> Keyed:
+    """body [f][4][4]: the whole body's motion; poses: names for the frames, or None."""
+    tolerance = _tolerance(options, plan.size, bool(poses))
+    if tolerance is not None and plan.pinned.any() and options.skeleton != "ARTICULATED":
+        tolerance *= 1 - channels.PIN_SHARE
+    links = _chain(armature, rig, body, plan)
+    tracks = channels.tracks(links, times, tolerance)
+    writer = Writer(armature, action, times, plan.size)
     writer.track(ROOT, tracks[0])
-    for b, (bone, track) in enumerate(zip(plan.names, tracks[1:], strict=True)):
+    located, location = 0, 0.0
+    for b, track in zip(plan.order, tracks[1:], strict=True):
         if plan.carriers:
-            writer.track(plan.carriers[b], track, bone)
+            writer.track(plan.carriers[b], track, plan.names[b])
         else:
-            writer.track(bone, track)
-    if motion.poses:
-        writer.name_poses(motion.poses)
-    return writer.keys, writer.keys_if_every
+            writer.track(plan.names[b], track)
+        if plan.skeleton is not None and plan.parents[b] >= 0 and not plan.pinned[b]:
+            located += 1
+            location = max(location, float(np.linalg.norm(track.location, axis=1).max()))
+    if poses:
+        writer.name_poses(poses)
+    return Keyed(writer.keys, writer.keys_if_every, located, location)

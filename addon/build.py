@@ -12,11 +12,11 @@ from collections.abc import Generator
 import bpy
 from mathutils import Matrix
 
-from . import skin, weights
-from .armature import add_bones, dress, key, plan_bones
+from . import rigid, skin, weights
+from .armature import Keyed, add_bones, dress, key, plan_bones
 from .capture import Motion
 from .handles import Handle
-from .native import Rig
+from .native import Rig, Skeleton
 from .options import Options
 
 
@@ -29,8 +29,8 @@ class Built:
     armature: Handle
     meshes: list[Handle]  # objects, one for each part
     bones: list[str]  # deform bones, in the solver's order
-    keys: int
-    keys_if_every: int
+    keyed: Keyed
+    skeleton: Skeleton | None
     made: list[Handle]  # all data-blocks
 
 
@@ -56,7 +56,7 @@ class _Maker:
         return self.note(kind, getattr(bpy.data, kind).new(*arguments))
 
 
-def _make(maker: _Maker, motion: Motion, rig: Rig, options: Options, parents, joints):
+def _make(maker: _Maker, motion: Motion, rig: Rig, options: Options, skeleton):
     name = motion.parts[0].name
     workshop = maker.new("scenes", "Ossify Workshop")
     collection = maker.new("collections", f"{name} Rig")
@@ -65,7 +65,7 @@ def _make(maker: _Maker, motion: Motion, rig: Rig, options: Options, parents, jo
     meshes = [skin.copy_source(part, motion, maker.note) for part in motion.parts]
     yield 0.1
     taken = {group.name for obj in meshes for group in obj.vertex_groups}
-    plan = plan_bones(motion, rig, options.bone_kind == "FLEXIBLE", taken, parents, joints)
+    plan = plan_bones(rig, motion.triangles, motion.space, options, taken, skeleton, bool(motion.poses))
     armature = maker.new("objects", f"{name} Rig", maker.new("armatures", f"{name} Rig"))
     armature.matrix_world = Matrix(motion.space)
     for obj in (armature, *meshes):
@@ -73,13 +73,15 @@ def _make(maker: _Maker, motion: Motion, rig: Rig, options: Options, parents, jo
     add_bones(armature, workshop, plan)
     dress(armature, plan)
     action = maker.new("actions", f"{name} Rig")
+    body = rigid.body_motion(rig.rest, motion.frames)
     built = Built(
         Handle.of("scenes", workshop),
         Handle.of("collections", collection),
         Handle.of("objects", armature),
         [Handle.of("objects", obj) for obj in meshes],
         plan.names,
-        *key(armature, action, motion, rig, plan, options),
+        key(armature, action, rig, body, motion.times, plan, options, motion.poses),
+        skeleton,
         maker.made,
     )
     yield 0.5
@@ -93,15 +95,13 @@ def _make(maker: _Maker, motion: Motion, rig: Rig, options: Options, parents, jo
 
 
 def build(
-    motion: Motion, rig: Rig, options: Options, parents=None, joints=None
+    motion: Motion, rig: Rig, options: Options, skeleton: Skeleton | None = None
 ) -> Generator[float, None, Built]:
-    """Makes the rig in a workshop scene; yields how far it is, 0 to 1.
-
-    parents [b] (-1: the root) and joints [b][3] come from a skeleton.
-    """
+    """Makes the rig in a workshop scene; yields how far it is, 0 to 1. Without a skeleton all bones hang
+    from the root."""
     maker = _Maker()
     try:
-        return (yield from _make(maker, motion, rig, options, parents, joints))
+        return (yield from _make(maker, motion, rig, options, skeleton))
     except BaseException:
         discard(maker.made)
         raise

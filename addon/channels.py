@@ -12,6 +12,8 @@ Key reduction keeps, for each bone, the fewest frames found by splitting at the 
 1973), such that linear interpolation in between moves no corner of the box around the bone's vertices, and
 so no vertex, by more than the tolerance. Parents come first and children follow the parent as interpolated,
 so errors do not add up along a chain.
+
+A bone whose head keeps to its parent in all frames only turns: it is pinned, and has no location.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ _ROUND = 1e-6  # singular values nearer than this, relative to the largest, are 
 _ROUND_SHARE = 0.2  # of the tolerance, that taking them for equal may cost
 _RIGID = 1e-5  # scales nearer to 1 than this, in all frames, are 1
 _ROOT_SHARE = 0.5  # of the tolerance, for bones that others follow
+PIN_SHARE = 0.4  # of the tolerance, that pinning bones to their parents may cost
 
 
 @dataclasses.dataclass
@@ -35,9 +38,10 @@ class Chain:
 
     rest: np.ndarray  # [b][4][4] bone to armature
     parents: np.ndarray  # [b] -1: none
-    boxes: np.ndarray  # [b][8][3] around what the bone and its children move
+    boxes: np.ndarray  # [b][n][3] points around what the bone and its children move
     transforms: np.ndarray  # [f][b][4][4] rest to frame
     rigid: bool = False  # no bone scales, whatever the rounding of Blender's rest matrices looks like
+    pinned: np.ndarray | None = None  # [b] true: the bone only turns about its head
 
 
 @dataclasses.dataclass
@@ -57,6 +61,27 @@ def homogeneous(transforms: np.ndarray) -> np.ndarray:
     result[..., :3, :] = transforms
     result[..., 3, 3] = 1
     return result
+
+
+# ---- pins
+
+
+def pin(heads, parents, transforms, limit: float, turning: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Pins bones whose head strays from its parent by no more than the limit; all of them when `turning`.
+
+    heads [b][3], parents [b], rigid transforms [f][b][4][4], parents before children -> transforms of the
+    pinned rig, and which bones are pinned. How far one strays counts what was pinned above it.
+    """
+    held, pinned = transforms.copy(), np.zeros(len(parents), bool)
+    for b, parent in enumerate(parents):
+        if parent < 0:
+            continue
+        head = np.append(heads[b], 1.0)
+        gap = held[:, parent] @ head - transforms[:, b] @ head
+        if turning or np.linalg.norm(gap, axis=1).max() <= limit:
+            held[:, b] += gap[:, :, None] * [0, 0, 0, 1]
+            pinned[b] = True
+    return held, pinned
 
 
 # ---- quaternions
@@ -248,7 +273,8 @@ def tracks(chain: Chain, times: np.ndarray, tolerance: float | None) -> list[Tra
     near = _ROUND
     if tolerance is not None:
         near = max(near, _ROUND_SHARE * tolerance / max(float(np.ptp(chain.boxes, axis=(0, 1)).max()), 1e-30))
-    followed = np.isin(np.arange(bones), chain.parents)
+    share = np.where(np.isin(np.arange(bones), chain.parents), _ROOT_SHARE, 1.0)
+    pinned = np.zeros(bones, bool) if chain.pinned is None else chain.pinned
 
     for level in range(depth.max() + 1):
         members = np.flatnonzero(depth == level)
@@ -258,18 +284,18 @@ def tracks(chain: Chain, times: np.ndarray, tolerance: float | None) -> list[Tra
         base = above @ base  # the bone's pose while its own channels are at rest
         target = chain.transforms[:, members] @ chain.rest[members]
         channels = _channels(np.linalg.inv(base) @ target, chain.rigid, near)
+        channels.location[:, pinned[members]] = 0
 
         def movement(some, matrices, base=base, members=members):
             moved = base[:, some] @ matrices @ inverse[members[some]] - chain.transforms[:, members[some]]
             corners = chain.boxes[members[some]].swapaxes(-1, -2)
             shift = moved[..., :3, :3] @ corners + moved[..., :3, 3:]
-            return np.sqrt((shift**2).sum(axis=-2).max(axis=-1))
+            return np.sqrt((shift**2).sum(axis=-2).max(axis=-1)) / share[members[some]]
 
         if tolerance is None:
             keyed = np.ones((frames, len(members)), bool)
         else:
-            share = _ROOT_SHARE if followed[members].any() else 1.0
-            keyed = _reduced(channels, movement, times, share * tolerance)
+            keyed = _reduced(channels, movement, times, tolerance)
         poses[:, members] = base @ channels.between(*_neighbours(keyed, times)).matrices()
         for i, b in enumerate(members):
             rows = np.flatnonzero(keyed[:, i])

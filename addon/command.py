@@ -18,7 +18,7 @@ import bpy
 
 from . import formats, native, sources
 from .convert import Step, convert, run
-from .options import FIELDS, PRESETS, Options, Refusal, preset_values
+from .options import FIELDS, PRESETS, Options, Refusal, implied, preset_values
 from .properties import words_of
 
 NAME = "ossify"
@@ -92,7 +92,8 @@ def options_of(arguments) -> Options:
     for name in given:
         if name in _IMPLIES and _IMPLIES[name][0] not in given:
             values[_IMPLIES[name][0]] = _IMPLIES[name][1]
-    values |= {name: value.upper() if "items" in words_of(name) else value for name, value in given.items()}
+    given = {name: value.upper() if "items" in words_of(name) else value for name, value in given.items()}
+    values |= implied(given)
     return Options(**values)
 
 

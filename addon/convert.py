@@ -21,6 +21,7 @@ from .properties import remember
 
 _SHARES = {"Reading": 0.15, "Solving": 0.7, "Building": 0.05, "Measuring": 0.1}
 _POLL = 0.01  # seconds
+_FREE_SHARE = 0.6  # of the solving, before joints are made to hold
 # E_RMS to percent of the diagonal, for a sphere as wide as the box is long: never too small
 _PERCENT = 100 * math.sqrt(3) / 1000 / 2
 
@@ -31,6 +32,13 @@ class Step(NamedTuple):
     error: float | None = None  # so far, root mean square, percent of the size
     bones: int | None = None
     wait: bool = False  # nothing to do but to ask again later
+
+
+class Solved(NamedTuple):
+    rig: native.Rig
+    info: native.Info
+    skeleton: native.Skeleton | None
+    free: native.Info | None  # before its joints held; None: they do not
 
 
 class Result(NamedTuple):
@@ -71,15 +79,32 @@ def _each(stage: str, work: Generator[float, None, object]) -> Generator[Step, N
         work.close()
 
 
-def _solve(motion: Motion, options: Options) -> Generator[Step, None, tuple[native.Rig, native.Info]]:
-    with native.Job.start(motion.rest, motion.frames, motion.triangles, options.solver()) as job:
+def _watch(job: native.Job, motion: Motion, first: float, last: float) -> Generator[Step, None, tuple]:
+    """The steps of a job that is a part of the solving, from `first` to `last`; its answer."""
+    with job:
         while True:
             progress = job.poll()
             if progress.finished:
                 return job.finish()
             motion.check_sources()
+            fraction = first + (last - first) * progress.fraction
             error = None if progress.erms is None else _PERCENT * progress.erms
-            yield _step("Solving", progress.fraction, error=error, bones=progress.bones or None, wait=True)
+            yield _step("Solving", fraction, error=error, bones=progress.bones or None, wait=True)
+
+
+def _solve(motion: Motion, options: Options) -> Generator[Step, None, Solved]:
+    poses, settings = (motion.rest, motion.frames, motion.triangles), options.solver()
+    articulated = options.skeleton == "ARTICULATED"
+    free_share = _FREE_SHARE if articulated else 1.0
+    rig, info = yield from _watch(native.Job.start(*poses, settings), motion, 0.0, free_share)
+    if options.skeleton == "NONE":
+        return Solved(rig, info, None, None)
+    skeleton = native.connect(rig, motion.triangles, options.wishes(), settings)
+    if not articulated:
+        return Solved(rig, info, skeleton, None)
+    job = native.Job.start_articulate(*poses, rig, skeleton, settings)
+    rig, skeleton, refitted = yield from _watch(job, motion, free_share, 1.0)
+    return Solved(rig, refitted, skeleton, info)
 
 
 def convert(scene, view_layer, objects, options: Options) -> Generator[Step, None, Result]:
@@ -88,12 +113,14 @@ def convert(scene, view_layer, objects, options: Options) -> Generator[Step, Non
     native.library()  # refuses at once when it is not there
     motion = yield from _each("Reading", capture(scene, view_layer, objects, options))
     clock.lap("capture")
-    rig, info = yield from _solve(motion, options)
+    solved = yield from _solve(motion, options)
     clock.lap("solve")
-    built = yield from _each("Building", build(motion, rig, options))
+    built = yield from _each("Building", build(motion, solved.rig, options, solved.skeleton))
     clock.lap("build")
     try:
-        measured = yield from _each("Measuring", report.measure(built, motion, rig, info))
+        measured = yield from _each(
+            "Measuring", report.measure(built, motion, solved.rig, solved.info, solved.free)
+        )
         clock.lap("measure")
         measured.seconds = clock.seconds
         remember(built, motion, options, measured)

@@ -12,23 +12,32 @@ _AUTO_CLAMPED = 4  # of Keyframe.handle_left_type
 _STILL = 2e-7  # values nearer than this, in units of the channel, are equal
 
 
-def _curves(action, owner):
-    """A function (data_path, index, group) -> f-curve."""
+def _bag(action, owner):
+    """What holds the owner's f-curves and their groups; the owner has the action."""
     if not hasattr(action, "slots"):
-        return lambda path, index, group: action.fcurves.new(path, index=index, action_group=group)
-    slot = action.slots.new(id_type="OBJECT", name=owner.name)
-    bag = action.layers.new("Layer").strips.new(type="KEYFRAME").channelbag(slot, ensure=True)
-    owner.animation_data.action_slot = slot
-    groups = {}
+        return action
+    if owner.animation_data.action_slot is None:
+        owner.animation_data.action_slot = action.slots.new(id_type="OBJECT", name=owner.name)
+    layer = action.layers[0] if action.layers else action.layers.new("Layer")
+    strip = layer.strips[0] if layer.strips else layer.strips.new(type="KEYFRAME")
+    return strip.channelbag(owner.animation_data.action_slot, ensure=True)
 
-    def new(path, index, group):
-        curve = bag.fcurves.new(path, index=index)
-        if group not in groups:
-            groups[group] = bag.groups.new(group)
-        curve.group = groups[group]
-        return curve
 
-    return new
+def _path(bone: str) -> str:
+    return f'pose.bones["{bpy.utils.escape_identifier(bone)}"].'
+
+
+def clear(armature, bones: list[str]) -> None:
+    """Removes all keys of these bones; others stay."""
+    if armature.animation_data is None or armature.animation_data.action is None:
+        return
+    bag, paths = _bag(armature.animation_data.action, armature), tuple(map(_path, bones))
+    for curve in list(bag.fcurves):
+        if curve.data_path.startswith(paths):
+            bag.fcurves.remove(curve)
+    for group in list(bag.groups):
+        if not len(group.channels):
+            bag.groups.remove(group)
 
 
 def _fill(curve, times: np.ndarray, values: np.ndarray) -> None:
@@ -51,9 +60,14 @@ class Writer:
     def __init__(self, armature, action, times: np.ndarray, size: float):
         self.action, self.times, self.size = action, times, size
         armature.animation_data_create().action = action
-        self._new = _curves(action, armature)
+        self._bag = _bag(action, armature)
         self.keys = 0  # written
         self.keys_if_every = 0  # as many as there were without reduction
+
+    def _new(self, path: str, index: int, group: str):
+        curve = self._bag.fcurves.new(path, index=index)
+        curve.group = self._bag.groups.get(group) or self._bag.groups.new(group)
+        return curve
 
     def _write(self, bone: str, channel: str, rows, values: np.ndarray, default, unit: float) -> None:
         """Curves that rest at their default are not written, and others that do not move have one key."""
@@ -65,7 +79,7 @@ class Writer:
         for index, column in enumerate(values.T):
             if idle[index]:
                 continue
-            curve = self._new(f'pose.bones["{bpy.utils.escape_identifier(bone)}"].{channel}', index, bone)
+            curve = self._new(f"{_path(bone)}{channel}", index, bone)
             some = slice(0, 1) if still[index] else slice(None)
             _fill(curve, self.times[rows][some], column[some])
             self.keys += len(column[some])
@@ -82,4 +96,5 @@ class Writer:
 
     def name_poses(self, names: list[str]) -> None:
         for time, name in zip(self.times, names, strict=True):
-            self.action.pose_markers.new(name).frame = int(time)
+            marker = self.action.pose_markers.get(name) or self.action.pose_markers.new(name)
+            marker.frame = int(time)

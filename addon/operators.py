@@ -6,10 +6,10 @@ import traceback
 import bpy
 from bpy.props import EnumProperty, FloatProperty, IntProperty
 
-from . import build, heat, native, properties, session, sources
+from . import build, heat, joints, native, properties, rejoin, session, sources
 from .capture import check
 from .convert import Result, convert, run
-from .options import FIELDS, PRESETS, Options, Refusal, preset_values
+from .options import FIELDS, PRESETS, Options, Refusal, implied, preset_values
 
 _TICK = 0.02  # seconds between two turns
 _TURN = 0.03  # seconds of work in each: the interface stays alive
@@ -97,7 +97,8 @@ class OSSIFY_OT_convert(bpy.types.Operator):
         """What was given to the operator, then the preset, then the sidebar."""
         options = context.scene.ossify.options()
         values = {} if self.preset == "NONE" else preset_values(self.preset)
-        values |= {field: getattr(self, field) for field in FIELDS if self.properties.is_property_set(field)}
+        given = {field: getattr(self, field) for field in FIELDS if self.properties.is_property_set(field)}
+        values |= implied(given)
         for field, value in values.items():
             setattr(options, field, value)
         return options
@@ -295,6 +296,130 @@ class OSSIFY_OT_select_worst(_OfRig, bpy.types.Operator):
         return {"FINISHED"}
 
 
+def _is_selected(bone) -> bool:
+    """Of a pose bone, in Blender 5 and before."""
+    return bone.select if hasattr(bone, "select") else bone.bone.select
+
+
+class _OfBones(_OfRig):
+    """An operator on selected pose bones of the active rig."""
+
+    needed = 2
+
+    @classmethod
+    def selected(cls, context) -> list[str]:
+        pose = rig_of(context).pose.bones
+        return sorted(bone.name for bone in pose if bone.bone.use_deform and _is_selected(bone))
+
+    @classmethod
+    def poll(cls, context):
+        if not super().poll(context):
+            return False
+        if context.mode != "POSE" or len(cls.selected(context)) != cls.needed:
+            words = "two bones" if cls.needed == 2 else "one bone"
+            cls.poll_message_set(f"Select {words} that deform the mesh, in Pose Mode")
+            return False
+        return True
+
+
+class OSSIFY_OT_wish(_OfBones, bpy.types.Operator):
+    """Say how two selected bones hang together; Update Skeleton then does it"""
+
+    bl_idname = "ossify.wish"
+    bl_label = "Join Bones"
+    bl_options = {"REGISTER", "UNDO"}
+
+    wish: EnumProperty(
+        name="Wish",
+        items=[
+            ("JOIN", "Join Bones", "The next Update Skeleton joins the two selected bones"),
+            ("APART", "Keep Bones Apart", "The next Update Skeleton does not join the two selected bones"),
+            ("FORGET", "Leave It to the Motion", "Forget what was said of the two selected bones"),
+        ],
+    )
+
+    @classmethod
+    def description(cls, _context, operator):
+        return next(
+            item.description
+            for item in cls.bl_rna.properties["wish"].enum_items
+            if item.identifier == operator.wish
+        )
+
+    def execute(self, context):
+        rig, pair = rig_of(context).ossify, self.selected(context)
+        for index in reversed(range(len(rig.wishes))):
+            if sorted((rig.wishes[index].first, rig.wishes[index].second)) == pair:
+                rig.wishes.remove(index)
+        if self.wish != "FORGET":
+            wish = rig.wishes.add()
+            wish.first, wish.second = pair
+            wish.joined = self.wish == "JOIN"
+        return {"FINISHED"}
+
+
+class OSSIFY_OT_make_root(_OfBones, bpy.types.Operator):
+    """Make the selected bone the one that all others hang from; Update Skeleton then does it"""
+
+    bl_idname = "ossify.make_root"
+    bl_label = "Make Root of Skeleton"
+    bl_options = {"REGISTER", "UNDO"}
+    needed = 1
+
+    def execute(self, context):
+        (rig_of(context).ossify.root_bone,) = self.selected(context)
+        return {"FINISHED"}
+
+
+class OSSIFY_OT_forget_wishes(_OfRig, bpy.types.Operator):
+    """Forget all that was said of the skeleton of this rig: the next update leaves it to the motion"""
+
+    bl_idname = "ossify.forget_wishes"
+    bl_label = "Leave All to the Motion"
+    bl_options = {"REGISTER", "UNDO"}
+
+    def execute(self, context):
+        rig = rig_of(context).ossify
+        rig.wishes.clear()
+        rig.root_bone = ""
+        return {"FINISHED"}
+
+
+class OSSIFY_OT_update_skeleton(_OfRig, bpy.types.Operator):
+    """Hang the bones of this rig anew, by its weights, its motion and your wishes; nothing is solved"""
+
+    bl_idname = "ossify.update_skeleton"
+    bl_label = "Update Skeleton"
+    bl_options = {"REGISTER", "UNDO"}
+
+    def execute(self, context):
+        armature = rig_of(context)
+        if context.view_layer.objects.active != armature and context.mode != "OBJECT":
+            bpy.ops.object.mode_set(mode="OBJECT")
+        try:
+            skeleton, keyed = rejoin.rejoin(context, armature)
+        except _FAILURES as error:
+            self.report({"ERROR"}, str(error))
+            return {"CANCELLED"}
+        if skeleton.message:
+            self.report({"WARNING"}, skeleton.message[0].upper() + skeleton.message[1:])
+        joints.show(armature, armature.ossify.show_joints)
+        self.report({"INFO"}, f"{armature.name}: {keyed.located} bones also move against their parents")
+        return {"FINISHED"}
+
+
+class OSSIFY_MT_skeleton(bpy.types.Menu):
+    bl_label = "Ossify Skeleton"
+
+    def draw(self, _context):
+        for wish in ("JOIN", "APART", "FORGET"):
+            words = OSSIFY_OT_wish.bl_rna.properties["wish"].enum_items[wish].name
+            self.layout.operator(OSSIFY_OT_wish.bl_idname, text=words).wish = wish
+        self.layout.operator(OSSIFY_OT_make_root.bl_idname)
+        self.layout.separator()
+        self.layout.operator(OSSIFY_OT_update_skeleton.bl_idname)
+
+
 class OSSIFY_OT_go_to_frame(bpy.types.Operator):
     """Go to this frame"""
 
@@ -315,13 +440,24 @@ CLASSES = (
     OSSIFY_OT_preset,
     OSSIFY_OT_show_source,
     OSSIFY_OT_select_worst,
+    OSSIFY_OT_wish,
+    OSSIFY_OT_make_root,
+    OSSIFY_OT_forget_wishes,
+    OSSIFY_OT_update_skeleton,
     OSSIFY_OT_go_to_frame,
+    OSSIFY_MT_skeleton,
 )
 
 
 def draw_menu(self, _context) -> None:
     self.layout.separator()
     self.layout.operator(OSSIFY_OT_convert.bl_idname, icon="ARMATURE_DATA")
+
+
+def draw_pose_menu(self, context) -> None:
+    if rig_of(context) is not None:
+        self.layout.separator()
+        self.layout.menu(OSSIFY_MT_skeleton.__name__, icon="ARMATURE_DATA")
 
 
 @bpy.app.handlers.persistent
@@ -334,12 +470,14 @@ def register() -> None:
         bpy.utils.register_class(cls)
     bpy.types.VIEW3D_MT_object_animation.append(draw_menu)
     bpy.types.VIEW3D_MT_object_convert.append(draw_menu)
+    bpy.types.VIEW3D_MT_pose.append(draw_pose_menu)
     bpy.app.handlers.load_pre.append(_before_load)
 
 
 def unregister() -> None:
     session.end()
     bpy.app.handlers.load_pre.remove(_before_load)
+    bpy.types.VIEW3D_MT_pose.remove(draw_pose_menu)
     bpy.types.VIEW3D_MT_object_convert.remove(draw_menu)
     bpy.types.VIEW3D_MT_object_animation.remove(draw_menu)
     for cls in reversed(CLASSES):

@@ -17,12 +17,14 @@ class Refusal(Exception):
 
 @dataclasses.dataclass
 class Options:
-    bones_by: str = "COUNT"  # COUNT, BUDGET
+    bones_by: str = "COUNT"  # COUNT, BUDGET, PARTS
     bones: int = 24
     budget: float = 0.25  # percent of the size
     budget_of: str = "RMS"  # RMS, MAXIMUM
-    bones_most: int = 128  # with a budget
+    bones_most: int = 128  # when they are not counted
     bone_kind: str = "RIGID"  # RIGID, FLEXIBLE
+    skeleton: str = "HIERARCHY"  # NONE, HIERARCHY, ARTICULATED
+    symmetry: str = "FOUND"  # NONE, FOUND, X
     influences: int = 4
     quality: str = "NORMAL"  # DRAFT, NORMAL, BEST
     locality: bool = True
@@ -42,11 +44,11 @@ class Options:
 
     def solver(self) -> native.Settings:
         """The same in the library's words."""
-        budget = self.bones_by == "BUDGET"
+        kinds = {"COUNT": "none", "BUDGET": self.budget_of.lower(), "PARTS": "parts"}
         return native.Settings(
-            bones=self.bones_most if budget else self.bones,
-            budget_kind=self.budget_of.lower() if budget else "none",
-            budget=self.budget if budget else 0.0,
+            bones=self.bones if self.bones_by == "COUNT" else self.bones_most,
+            budget_kind=kinds[self.bones_by],
+            budget=self.budget if self.bones_by == "BUDGET" else 0.0,
             influences=self.influences,
             bone_kind=self.bone_kind.lower(),
             quality=self.quality.lower(),
@@ -57,6 +59,12 @@ class Options:
             threads=self.threads,
         )
 
+    def wishes(self, **more) -> native.Wishes:
+        """What the skeleton shall be like, likewise; `more` are other fields of Wishes."""
+        symmetry = {"X": "given"}.get(self.symmetry, self.symmetry.lower())
+        plane = (1.0, 0.0, 0.0, 0.0) if self.symmetry == "X" else None
+        return native.Wishes(symmetry=symmetry, plane=plane, **more)
+
 
 FIELDS = tuple(field.name for field in dataclasses.fields(Options))
 
@@ -64,21 +72,21 @@ FIELDS = tuple(field.name for field in dataclasses.fields(Options))
 _PRESET_DEFAULTS = {
     name: getattr(Options, name)
     for name in (
-        "bones_by bones budget budget_of bones_most bone_kind influences quality locality smoothness"
+        "bones_by bones budget budget_of bones_most bone_kind skeleton influences quality locality smoothness"
         " rest_correction keys key_tolerance"
     ).split()
 }
 PRESETS = {
-    "GAME": ("Game Character", "Rigid bones, four influences, few keys: what a game engine wants", {}),
+    "GAME": ("Game Character", "A skeleton, four influences, few keys: what a game engine wants", {}),
     "CLOTH": (
         "Cloth",
         "Many small rigid bones with soft weights, for flags, curtains and dresses",
-        {"bones": 48, "smoothness": 2.0},
+        {"bones": 48, "skeleton": "NONE", "smoothness": 2.0},
     ),
     "FACE": (
         "Face",
         "More bones, and a rest shape that is not touched, for shape keys and expressions",
-        {"bones": 40, "rest_correction": "FIXED", "key_tolerance": 0.02},
+        {"bones": 40, "skeleton": "NONE", "rest_correction": "FIXED", "key_tolerance": 0.02},
     ),
     "FIDELITY": (
         "Highest Fidelity",
@@ -86,6 +94,7 @@ PRESETS = {
         {
             "bones": 64,
             "bone_kind": "FLEXIBLE",
+            "skeleton": "NONE",
             "influences": 8,
             "quality": "BEST",
             "rest_correction": "FREE",
@@ -94,6 +103,16 @@ PRESETS = {
     ),
     "DRAFT": ("Draft", "A quick look", {"bones": 12, "quality": "DRAFT", "key_tolerance": 0.2}),
 }
+
+
+# A value that is chosen without a word on another field sets that one too: (field, value) -> (field, value).
+_IMPLIED = {("bone_kind", "FLEXIBLE"): ("skeleton", "NONE")}
+
+
+def implied(given: dict) -> dict:
+    """The given values of fields, and what they imply of others."""
+    more = dict(_IMPLIED[item] for item in given.items() if item in _IMPLIED)
+    return {**more, **given}
 
 
 def preset_values(name: str) -> dict:
@@ -123,4 +142,6 @@ def contradiction(settings, scene=None) -> str | None:
         return "The scene has no preview range: set one in the timeline or choose another range."
     if settings.frames == "POSES" and settings.rest == "FRAME":
         return "Shape keys as poses have no frames to take the rest shape from: choose the undeformed mesh."
+    if settings.bone_kind == "FLEXIBLE" and settings.skeleton != "NONE":
+        return "Flexible bones stretch and shear, and joints do not: choose rigid bones, or no skeleton."
     return None

@@ -3,7 +3,7 @@
 import blf
 import bpy
 
-from . import native, session, sources
+from . import joints, native, session, sources
 from .capture import frame_range
 from .operators import chosen_objects, rig_of
 from .options import PRESETS, Refusal, contradiction, preset_of
@@ -149,11 +149,15 @@ class OSSIFY_PT_bones(_Settings, bpy.types.Panel):
         column = layout.column(align=True)
         if settings.bones_by == "COUNT":
             column.prop(settings, "bones")
-        else:
+        if settings.bones_by == "BUDGET":
             column.prop(settings, "budget")
             column.prop(settings, "budget_of")
+        if settings.bones_by != "COUNT":
             column.prop(settings, "bones_most")
         layout.prop(settings, "bone_kind")
+        layout.prop(settings, "skeleton")
+        if settings.skeleton != "NONE":
+            layout.prop(settings, "symmetry")
         layout.prop(settings, "influences")
         layout.prop(settings, "quality")
         layout.prop(settings, "locality")
@@ -254,6 +258,51 @@ class OSSIFY_PT_rig(_Sidebar, bpy.types.Panel):
         column.operator("ossify.show_source", text="Show or Hide Source")
 
 
+class OSSIFY_PT_skeleton(_Sidebar, bpy.types.Panel):
+    bl_label = "Skeleton"
+    bl_parent_id = "OSSIFY_PT_rig"
+
+    @classmethod
+    def poll(cls, context):
+        return rig_of(context) is not None and rig_of(context).ossify.settings.bone_kind == "RIGID"
+
+    def draw(self, context):
+        layout, armature = self.layout, rig_of(context)
+        rig = armature.ossify
+        if rig.settings.skeleton != "NONE":
+            _draw_joints(layout, armature)
+        column = layout.column(align=True)
+        for wish, words in (("JOIN", "Join Bones"), ("APART", "Keep Apart")):
+            column.operator("ossify.wish", text=words).wish = wish
+        column.operator("ossify.make_root")
+        if rig.wishes or rig.root_bone:
+            _draw_wishes(layout.column(align=True), rig)
+        layout.operator("ossify.update_skeleton", icon="FILE_REFRESH")
+
+
+def _draw_joints(layout, armature) -> None:
+    rig, counts = armature.ossify, joints.counts(armature.data)
+    column = layout.column(align=True)
+    well = counts["ball"] + counts["stiff"]
+    column.label(text=f"Joints: {well} determined, {counts['hinge']} hinges, {counts['loose']} guessed")
+    if rig.free_erms:
+        column.label(text=f"Joints hold: E_RMS {rig.erms:.3g}, free {rig.free_erms:.3g}")
+    elif rig.located:
+        column.label(text=f"{rig.located} bones also move, by {rig.location:.2g} % at most")
+    else:
+        column.label(text="All bones only turn")
+    column.prop(rig, "show_joints", toggle=True)
+
+
+def _draw_wishes(column, rig) -> None:
+    for wish in rig.wishes:
+        icon = "LINKED" if wish.joined else "UNLINKED"
+        column.label(text=f"{wish.first}, {wish.second}", icon=icon)
+    if rig.root_bone:
+        column.label(text=f"{rig.root_bone} is the root", icon="PINNED")
+    column.operator("ossify.forget_wishes")
+
+
 class OSSIFY_PT_frames(_Sidebar, bpy.types.Panel):
     bl_label = "Error of Each Frame"
     bl_parent_id = "OSSIFY_PT_rig"
@@ -273,6 +322,7 @@ CLASSES = (
     OSSIFY_PT_motion,
     OSSIFY_PT_result,
     OSSIFY_PT_rig,
+    OSSIFY_PT_skeleton,
     OSSIFY_PT_frames,
 )
 

@@ -2,8 +2,7 @@
 
 A region with a surface all around it is a part of a body: its bone runs through it along its longest axis,
 from the end near the body's core to the other. A region whose normals agree is a patch of cloth or of skin:
-its bone stands on it like a pin. With joints (from a skeleton) heads are the joints and tails lead to the
-child.
+its bone stands on it like a pin. Where there is a skeleton, limbs.py moves the bones into it.
 """
 
 from __future__ import annotations
@@ -52,12 +51,12 @@ def box(points: np.ndarray, axes: np.ndarray) -> np.ndarray:
     return np.array(corners) @ axes.T
 
 
-def _unit(vector: np.ndarray, otherwise) -> np.ndarray:
+def unit(vector: np.ndarray, otherwise) -> np.ndarray:
     length = np.linalg.norm(vector)
     return vector / length if length > 1e-9 else np.asarray(otherwise, float)
 
 
-def _facing(direction: np.ndarray, world: np.ndarray) -> np.ndarray:
+def facing(direction: np.ndarray, world: np.ndarray) -> np.ndarray:
     """Bones that stand up face the front, the others face up, so that neighbours bend about like axes."""
     return world[2] if abs(direction @ world[2]) < 0.7 else -world[1]
 
@@ -108,22 +107,13 @@ def _part_bone(region, weight, middle, variance, axis, goal) -> tuple[np.ndarray
 def _within(head, tail, size: float, otherwise) -> np.ndarray:
     """The tail, moved so that the bone is neither tiny nor as long as the body."""
     length = np.linalg.norm(tail - head)
-    return head + _unit(tail - head, otherwise) * np.clip(length, _SHORTEST * size, _LONGEST * size)
+    return head + unit(tail - head, otherwise) * np.clip(length, _SHORTEST * size, _LONGEST * size)
 
 
-def _along_skeleton(bones: Bones, parents, joints, size: float, world: np.ndarray) -> None:
-    """Heads at the joints, tails at the child's joint, or through the region at the end of a limb."""
-    for b, joint in enumerate(joints):
-        children = np.flatnonzero(parents == b)
-        goal = joints[children].mean(axis=0) if len(children) else 2 * bones.boxes[b].mean(axis=0) - joint
-        bones.heads[b], bones.tails[b] = joint, _within(joint, goal, size, world[2])
-
-
-def place(rest, dense, triangles, world=None, parents=None, joints=None) -> Bones:
+def place(rest, dense, triangles, world=None) -> Bones:
     """rest [v][3], weights [v][b] -> places in the coordinates of the rest.
 
-    world [3][3]: the world's axes, a row each. parents [b] (-1: the root) and joints [b][3] come from a
-    skeleton, where there is one.
+    world [3][3]: the world's axes, a row each.
     """
     world = np.eye(3) if world is None else world
     points, dense = rest.astype(np.float64), dense.astype(np.float64)
@@ -145,12 +135,10 @@ def place(rest, dense, triangles, world=None, parents=None, joints=None) -> Bone
         outward = weight @ normals[rows]
         if np.linalg.norm(outward) > _PATCH * (weight @ areas[rows]):
             head = middle
-            tail = middle + _unit(outward, world[2]) * _PIN * np.sqrt(max(variance[2], 0.0))
+            tail = middle + unit(outward, world[2]) * _PIN * np.sqrt(max(variance[2], 0.0))
         else:
             head, tail = _part_bone(region, weight, middle, variance, axes[:, 2], goals[b])
         bones.heads[b], bones.tails[b] = head, _within(head, tail, size, world[2])
-    if joints is not None:
-        _along_skeleton(bones, np.asarray(parents), np.asarray(joints, float), size, world)
     for b, direction in enumerate(bones.tails - bones.heads):
-        bones.facing[b] = _facing(_unit(direction, world[2]), world)
+        bones.facing[b] = facing(unit(direction, world[2]), world)
     return bones

@@ -12,7 +12,7 @@ from bpy.props import (
     StringProperty,
 )
 
-from . import heat, native
+from . import heat, joints, native
 from .options import FIELDS, Options
 
 # Names, tooltips and limits; the defaults are those of Options.
@@ -25,6 +25,7 @@ _WORDS = {
             "items": [
                 ("COUNT", "Count", "As many bones as you say"),
                 ("BUDGET", "Error Budget", "The fewest bones that keep the error within a budget"),
+                ("PARTS", "Automatic", "As many bones as the body has parts that move by themselves"),
             ],
         },
     ),
@@ -65,7 +66,7 @@ _WORDS = {
         IntProperty,
         {
             "name": "At Most",
-            "description": "The most bones that may be used to keep the budget",
+            "description": "The most bones that may be used when their number is looked for",
             "min": 1,
             "max": native.MAX_BONES,
             "soft_max": 256,
@@ -83,6 +84,38 @@ _WORDS = {
                     "Flexible",
                     "Bones also stretch and shear: a smaller error, with a second bone above each",
                 ),
+            ],
+        },
+    ),
+    "skeleton": (
+        EnumProperty,
+        {
+            "name": "Skeleton",
+            "description": "How the bones hang together",
+            "items": [
+                ("NONE", "None", "All bones hang from the root, side by side: for cloth and faces"),
+                (
+                    "HIERARCHY",
+                    "Hierarchy",
+                    "Bones hang in limbs and turn about joints; they also move where the motion asks for it",
+                ),
+                (
+                    "ARTICULATED",
+                    "Articulated",
+                    "Joints hold: bones only turn, and the root alone moves. The error grows a little",
+                ),
+            ],
+        },
+    ),
+    "symmetry": (
+        EnumProperty,
+        {
+            "name": "Symmetry",
+            "description": "Which bones of the skeleton are each other's mirror image, .L and .R",
+            "items": [
+                ("FOUND", "Found", "Look for the plane that mirrors the body"),
+                ("X", "X", "The left and the right of the object, along its own X axis"),
+                ("NONE", "None", "No bone has a mirror image"),
             ],
         },
     ),
@@ -253,6 +286,14 @@ class OssifyFrame(bpy.types.PropertyGroup):
     error: FloatProperty(name="Error", description="Root mean square, in percent of the size")
 
 
+class OssifyWish(bpy.types.PropertyGroup):
+    """What an artist wants of two bones of the skeleton."""
+
+    first: StringProperty(name="Bone")
+    second: StringProperty(name="Bone")
+    joined: BoolProperty(name="Joined", description="Joined by a joint, or kept apart")
+
+
 def _jump(self, context) -> None:
     if 0 <= self.frame_index < len(self.frames) and context.scene:
         context.scene.frame_set(self.frames[self.frame_index].frame)
@@ -286,6 +327,21 @@ class OssifyRig(bpy.types.PropertyGroup):
     shape_key_size: StringProperty(name="As Shape Keys")
     cache_size: StringProperty(name="As a Point Cache")
     notes: StringProperty(name="Notes")
+    located: IntProperty(name="Bones That Also Move")
+    location: FloatProperty(
+        name="Largest Move", precision=4, description="Of a bone against its parent, in percent of the size"
+    )
+    free_erms: FloatProperty(name="E_RMS of Free Bones", precision=4, description="0: joints do not hold")
+
+    wishes: CollectionProperty(type=OssifyWish)
+    root_bone: StringProperty(name="Root Bone", description="The bone that others hang from; empty: found")
+    show_joints: BoolProperty(
+        name="Show Joints",
+        description="Colour the bones by how well their joint is known: green is well determined, blue a"
+        " hinge, yellow hardly turns, red is a guess",
+        update=lambda self, _context: joints.show(self.id_data, self.show_joints),
+        options=set(),
+    )
 
     worst_frame_error: FloatProperty(name="Error of the Worst Frame", precision=4)
     frames: CollectionProperty(type=OssifyFrame)
@@ -316,6 +372,8 @@ def remember(built, motion, options: Options, report) -> None:
         setattr(rig, name, getattr(report, name))
     rig.rig_size, rig.shape_key_size, rig.cache_size = report.sizes()
     rig.notes = "\n".join(report.notes)
+    rig.located, rig.location = report.located, report.percent(report.location)
+    rig.free_erms = report.free.erms if report.free is not None else 0
     rig.worst_frame_error = report.percent(float(report.frame_error.max()))
     for row, error in enumerate(report.frame_error):
         item = rig.frames.add()
@@ -325,7 +383,7 @@ def remember(built, motion, options: Options, report) -> None:
         heat.store(handle.get().data, report.vertex_error[part.vertices] * (100 / report.size))
 
 
-CLASSES = (OssifySettings, OssifySource, OssifyFrame, OssifyRig)
+CLASSES = (OssifySettings, OssifySource, OssifyFrame, OssifyWish, OssifyRig)
 
 
 def register() -> None:

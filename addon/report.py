@@ -16,9 +16,10 @@ import numpy as np
 from . import native
 from .build import Built
 from .capture import Motion, positions
-from .native import Info, Rig
+from .native import Info, Rig, Skeleton
 
 _BLOCK = 8  # frames replayed by the library at a time
+_KIND_WORDS = {"ball": "ball", "hinge": "hinge", "stiff": "stiff", "loose": "guessed"}
 
 
 @dataclasses.dataclass
@@ -39,6 +40,10 @@ class Report:
     times: np.ndarray  # [f]
     poses: list[str] | None
     solver: Info
+    free: Info | None  # the solver's, before joints held
+    skeleton: Skeleton | None
+    located: int  # bones below the skeleton's root that keep keys of their location
+    location: float  # the largest of those
     bones: int
     vertices: int
     influences: float  # mean a vertex
@@ -64,8 +69,34 @@ class Report:
             f" of {self.worst_object} in {where}",
             f"{self.keys} keys of {self.keys_if_every}; leaving the others out moves no vertex by more than"
             f" {self.percent(self.keys_moved):.2g} %",
+            *self.skeleton_lines(),
             "{} as a rig, {} as shape keys, {} as a point cache".format(*self.sizes()),
         ]
+
+    def joints(self) -> dict[str, int]:
+        """How many there are of each kind."""
+        kinds = self.skeleton.kinds if self.skeleton is not None else []
+        return {kind: kinds.count(kind) for kind in native.JOINT_KINDS[1:]}
+
+    def skeleton_lines(self) -> list[str]:
+        """What the skeleton is like, and what it costs."""
+        if self.skeleton is None:
+            return []
+        counts = self.joints()
+        found = ", ".join(f"{count} {_KIND_WORDS[kind]}" for kind, count in counts.items() if count)
+        lines = [f"{sum(counts.values())} joints{': ' if found else ''}{found}"]
+        if self.free is not None:
+            lines.append(
+                f"joints hold: E_RMS {self.solver.erms:.3g}, {self.free.erms:.3g} if bones were free to move"
+            )
+        elif self.located:
+            lines.append(
+                f"{self.located} bones also move against their parents,"
+                f" by {self.percent(self.location):.2g} % at most"
+            )
+        else:
+            lines.append("no bone moves against its parent: all only turn")
+        return lines
 
     def sizes(self) -> tuple[str, str, str]:
         """As a rig, as shape keys, as a point cache; in words."""
@@ -79,6 +110,14 @@ class Report:
             values[name] = getattr(self, name)
             values[f"{name}_percent"] = self.percent(getattr(self, name))
         values["frames"] = len(self.times)
+        if self.skeleton is not None:
+            values["skeleton"] = {
+                "joints": self.joints(),
+                "located": self.located,
+                "location": self.location,
+                "location_percent": self.percent(self.location),
+                "free_erms": None if self.free is None else self.free.erms,
+            }
         values["worst"] = {
             "object": self.worst_object,
             "vertex": self.worst_vertex,
@@ -145,8 +184,10 @@ def _library_replay(motion: Motion, rig: Rig, row: int) -> np.ndarray:
     return native.evaluate(motion.rest, motion.frames[rows], part).frames
 
 
-def measure(built: Built, motion: Motion, rig: Rig, info: Info) -> Generator[float, None, Report]:
-    """Plays the rig in the workshop; yields how far it is, 0 to 1."""
+def measure(
+    built: Built, motion: Motion, rig: Rig, info: Info, free: Info | None
+) -> Generator[float, None, Report]:
+    """Plays the rig in the workshop; yields how far it is, 0 to 1. `free`: of the rig before joints held."""
     frames, vertices = motion.frames.shape[:2]
     stage = _Stage(built, motion)
     shown = stage.show_live_modifiers(None)
@@ -160,11 +201,11 @@ def measure(built: Built, motion: Motion, rig: Rig, info: Info) -> Generator[flo
         moved = max(moved, float(((replayed - expected[row % _BLOCK]) ** 2).sum(axis=1).max()))
         yield (row + 1) / frames
     stage.show_live_modifiers(shown)
-    return _report(built, motion, rig, info, distances, math.sqrt(moved))
+    return _report(built, motion, rig, info, free, distances, math.sqrt(moved))
 
 
 def _report(
-    built: Built, motion: Motion, rig: Rig, info: Info, distances: np.ndarray, moved: float
+    built: Built, motion: Motion, rig: Rig, info: Info, free, distances: np.ndarray, moved: float
 ) -> Report:
     frames, vertices = distances.shape
     first = Rig(rig.transforms[:1], rig.influence_bones, rig.influence_weights, rig.rest)
@@ -192,12 +233,17 @@ def _report(
         times=motion.times,
         poses=motion.poses,
         solver=info,
+        free=free,
+        skeleton=built.skeleton,
+        located=built.keyed.located,
+        location=built.keyed.location,
         bones=rig.bones,
         vertices=vertices,
         influences=used / vertices,
-        keys=built.keys,
-        keys_if_every=built.keys_if_every,
-        rig_bytes=8 * built.keys + 8 * used,  # a key is a time and a value, a weight a group and a value
+        keys=built.keyed.keys,
+        keys_if_every=built.keyed.keys_if_every,
+        rig_bytes=8 * built.keyed.keys
+        + 8 * used,  # a key is a time and a value, a weight a group and a value
         shape_key_bytes=positions_bytes + 12 * vertices,
         cache_bytes=positions_bytes,
         notes=list(motion.notes),

@@ -7,7 +7,8 @@
  *
  * Root: Schaefer takes the bone at the centre of mass, Hasler the centre of the graph. Both miss on
  * creatures whose limbs differ; what an animator calls the root is what turns least in space:
- *     argmin over b of rms |R_b - I| sqrt(1 + longest path from b). */
+ *     argmin over b of rms |R_b - I| sqrt(1 + longest path from b).
+ * A bone with a mirror image on the other side is a root only when all of a tree have one. */
 #include "skeleton.h"
 
 #include <math.h>
@@ -137,6 +138,10 @@ static int spread(Growth *growth, int from, int *far) {
     return count;
 }
 
+static int is_paired(const Growth *growth, int b) {
+    return growth->symmetric && growth->symmetry.mirror[b] >= 0 && growth->symmetry.mirror[b] != b;
+}
+
 /* The longest path from a bone ends at an end of the tree's longest path. */
 static int quietest(Growth *growth, int from) {
     const int count = spread(growth, from, growth->far[2]);
@@ -149,7 +154,8 @@ static int quietest(Growth *growth, int from) {
         const int b = growth->queue[i];
         const int longest = growth->far[0][b] > growth->far[1][b] ? growth->far[0][b] : growth->far[1][b];
         const double turns = sqrt(growth->body.turn[b] * (1.0 + longest));
-        if (turns < least || (turns == least && b < best)) {
+        const int unpairs = best < 0 ? 1 : is_paired(growth, best) - is_paired(growth, b);
+        if (unpairs > 0 || (!unpairs && (turns < least || (turns == least && b < best)))) {
             least = turns;
             best = b;
         }

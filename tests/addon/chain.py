@@ -20,16 +20,17 @@ def captured(*objects, **chosen):
 
 
 def quick(**chosen):
-    return options.Options(**{"bones": 5, "quality": "DRAFT", "keys": "EVERY", "threads": 1, **chosen})
+    plain = {"bones": 5, "quality": "DRAFT", "keys": "EVERY", "threads": 1, "skeleton": "NONE"}
+    return options.Options(**{**plain, **chosen})
 
 
-def built(*objects, parents=None, joints=None, **chosen):
-    """motion, rig, and the armature and meshes in the scene"""
+def built(*objects, skeleton=None, **chosen):
+    """motion, rig, and the armature and meshes in the scene; `skeleton` makes one of the rig"""
     picked = quick(**chosen)
     context = bpy.context
     motion = drain(capture.capture(context.scene, context.view_layer, list(objects), picked))
     rig, _ = native.decompose(motion.rest, motion.frames, motion.triangles, picked.solver())
-    made = drain(build.build(motion, rig, picked, parents and parents(rig), joints and joints(rig)))
+    made = drain(build.build(motion, rig, picked, skeleton and skeleton(rig)))
     build.hand_over(made, motion, picked)
     bpy.context.view_layer.update()
     return motion, rig, made.armature.get(), [handle.get() for handle in made.meshes]

@@ -144,6 +144,126 @@ def select(*objects):
     bpy.context.view_layer.objects.active = objects[0]
 
 
+# ---- a creature with known joints
+
+# name: (parent, head, tail), for the middle and the left side; the right side is mirrored
+_LIMBS = {
+    "trunk": (None, (0, 0, 1.0), (0, 0, 1.9)),
+    "head": ("trunk", (0, 0, 2.0), (0, -0.1, 2.7)),
+    "arm": ("trunk", (0.35, 0, 1.85), (1.1, 0, 1.85)),
+    "hand": ("arm", (1.1, 0, 1.85), (1.8, 0, 1.85)),
+    "thigh": ("trunk", (0.3, 0, 0.95), (0.3, 0, 0.3)),
+    "shin": ("thigh", (0.3, 0, 0.3), (0.3, 0, -0.4)),
+}
+_PAIRED = ("arm", "hand", "thigh", "shin")
+_BENDS = {"hand": (0, 0, 1), "shin": (1, 0, 0)}  # hinges; the others are balls
+
+
+def creature_bones():
+    """name -> (parent, head, tail)"""
+    bones = {}
+    for name, (parent, head, tail) in _LIMBS.items():
+        if name not in _PAIRED:
+            bones[name] = parent, np.array(head, float), np.array(tail, float)
+            continue
+        for side, flip in ((".L", 1), (".R", -1)):
+            above = parent + side if parent in _PAIRED else parent
+            bones[name + side] = above, np.array(head) * [flip, 1, 1.0], np.array(tail) * [flip, 1, 1.0]
+    return bones
+
+
+def _creature_mesh(bones):
+    """Tubes around the bones, grown together by Blender's own skin modifier."""
+    points, edges, at = [], [], {}
+    for name, (parent, head, tail) in bones.items():
+        joined = parent is not None and np.allclose(head, bones[parent][2])
+        first = at[parent] if joined else len(points)
+        steps = np.linspace(0, 1, 5)[1 if joined else 0 :]
+        rows = list(range(len(points), len(points) + len(steps)))
+        points += [tuple(head + share * (tail - head)) for share in steps]
+        edges += list(zip([first, *rows] if joined else rows, rows if joined else rows[1:], strict=False))
+        if parent is not None and not joined:  # to the nearest point of the parent
+            near = min(at[parent, "all"], key=lambda row: np.linalg.norm(np.array(points[row]) - head))
+            edges.append((near, first))
+        at[name], at[name, "all"] = rows[-1], [first, *rows]
+    mesh = bpy.data.meshes.new("Wire")
+    mesh.from_pydata(points, edges, [])
+    wire = link(bpy.data.objects.new("Wire", mesh))
+    wire.modifiers.new("Skin", "SKIN").use_smooth_shade = True
+    wire.modifiers.new("Subdivision", "SUBSURF").levels = 2
+    for corner in mesh.skin_vertices[0].data:
+        corner.radius = (0.16, 0.16)
+    bpy.context.view_layer.update()
+    depsgraph = bpy.context.evaluated_depsgraph_get()
+    body = bpy.data.meshes.new_from_object(wire.evaluated_get(depsgraph), depsgraph=depsgraph)
+    bpy.data.objects.remove(wire)
+    bpy.data.meshes.remove(mesh)
+    return body
+
+
+def _creature_weights(points, bones):
+    """[v][b] the nearest bones, with a short crease between them"""
+    distances = []
+    for _, head, tail in bones.values():
+        way = tail - head
+        share = np.clip((points - head) @ way / (way @ way), 0, 1)
+        distances.append(np.linalg.norm(points - head - share[:, None] * way, axis=1))
+    distances = np.array(distances).T
+    weights = np.exp(-40 * (distances - distances.min(axis=1, keepdims=True)))
+    weights[weights < 0.02] = 0
+    return weights / weights.sum(axis=1, keepdims=True)
+
+
+def creature(frames=30, trunk=0.3):
+    """A body with a head, two arms and two legs, moved by an armature of Blender's own; its bones.
+
+    trunk: how far it swings, in radians; the limbs swing by 0.6.
+    """
+    bones = creature_bones()
+    body = link(bpy.data.objects.new("Creature", _creature_mesh(bones)))
+    armature = link(bpy.data.objects.new("Mover", bpy.data.armatures.new("Mover")))
+    bpy.context.view_layer.objects.active = armature
+    bpy.ops.object.mode_set(mode="EDIT")
+    for name, (parent, head, tail) in bones.items():
+        bone = armature.data.edit_bones.new(name)
+        bone.head, bone.tail = head, tail
+        bone.parent = armature.data.edit_bones[parent] if parent else None
+    bpy.ops.object.mode_set(mode="OBJECT")
+    weights = _creature_weights(positions(body.data).astype(float), bones)
+    for b, name in enumerate(bones):
+        group = body.vertex_groups.new(name=name)
+        for vertex in np.flatnonzero(weights[:, b]).tolist():
+            group.add([vertex], float(weights[vertex, b]), "REPLACE")
+    modifier = body.modifiers.new("Armature", "ARMATURE")
+    modifier.object = armature
+    _move_creature(armature, frames, trunk)
+    bpy.context.scene.frame_end = frames
+    bpy.context.scene.frame_set(1)
+    return body, bones
+
+
+def _move_creature(armature, frames, trunk):
+    """Balls turn about all axes, hinges about their own; the trunk also walks."""
+    rng = np.random.default_rng(7)
+    for bone in armature.pose.bones:
+        rest = np.array(bone.bone.matrix_local, float)[:3, :3]
+        axis = _BENDS.get(bone.name.split(".")[0])
+        phases = rng.uniform(0, 2 * math.pi, 3)
+        bone.rotation_mode = "QUATERNION"
+        for frame in range(1, frames + 1):
+            time = 2 * math.pi * (frame - 1) / frames
+            swing = (0.6 if bone.parent else trunk) * np.sin(np.array([1, 2, 3]) * time + phases)
+            if axis is not None:
+                swing = np.array(axis, float) * (0.7 + 0.6 * math.sin(2 * time + phases[0]))
+            angle = float(np.linalg.norm(swing))
+            turn = rest.T @ (swing / max(angle, 1e-12))
+            bone.rotation_quaternion = (math.cos(angle / 2), *(math.sin(angle / 2) * turn))
+            bone.keyframe_insert("rotation_quaternion", frame=frame)
+            if bone.parent is None:
+                bone.location = (0.1 * frame, 0.2 * math.sin(time), 0.05 * frame)
+                bone.keyframe_insert("location", frame=frame)
+
+
 # ---- a picture of the whole file
 
 _PLAIN = {"BOOLEAN", "INT", "FLOAT", "STRING", "ENUM"}

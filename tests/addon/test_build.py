@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scenes
 from mathutils import Vector
-from ossify import build
+from ossify import build, native
 
 
 def bent_tube(frames=8):
@@ -255,19 +255,22 @@ def test_keys_are_grouped_by_bone_linear_and_on_the_captured_frames():
 
 
 def test_a_skeleton_hangs_bones_in_chains():
-    def parents(rig):
-        return list(range(-1, rig.bones - 1))
+    def skeleton(rig):
+        count = rig.bones
+        joints = np.array([(0.1 * b, 0.2, 0.3 * b) for b in range(count)])
+        kinds, zeros = ["root", *["ball"] * (count - 1)], np.zeros(count)
+        alone = np.full(count, -1)
+        return native.Skeleton(
+            0, np.arange(count) - 1, joints, kinds, np.zeros((count, 3)), zeros, zeros, alone, None, ""
+        )
 
-    def joints(rig):
-        return [(0.1 * b, 0.2, 0.3 * b) for b in range(rig.bones)]
-
-    motion, rig, armature, meshes = chain.built(bent_tube(), bones=4, parents=parents, joints=joints)
+    motion, rig, armature, meshes = chain.built(bent_tube(), bones=4, skeleton=skeleton)
     check_replay(motion, rig, meshes)
     bones = armature.data.bones
-    assert bones["Bone.003"].parent.name == "Bone.002"
-    assert bones["Bone.001"].parent.name == "Root"
-    assert np.allclose(bones["Bone.003"].head_local, (0.2, 0.2, 0.6), atol=1e-6)
-    assert np.allclose(bones["Bone.002"].tail_local, bones["Bone.003"].head_local, atol=1e-6)
+    assert bones["Core.003"].parent.name == "Core.002"
+    assert bones["Core.001"].parent.name == "Root"
+    assert np.allclose(bones["Core.003"].head_local, (0.2, 0.2, 0.6), atol=1e-6)
+    assert np.allclose(bones["Core.002"].tail_local, bones["Core.003"].head_local, atol=1e-6)
 
 
 # ---- meshes

@@ -31,7 +31,7 @@ def test_settings_and_options_have_the_same_defaults():
 def test_the_operator_does_what_the_function_does(source):
     by_function = chain.converted(source, hide_source=False, **QUICK).armature
     scenes.select(source)
-    values = {"keys": "EVERY", "threads": 1, "hide_source": False, **QUICK}
+    values = {"keys": "EVERY", "threads": 1, "hide_source": False, "skeleton": "NONE", **QUICK}
     assert bpy.ops.ossify.convert("EXEC_DEFAULT", **values) == {"FINISHED"}
     by_operator = bpy.context.view_layer.objects.active
     assert by_operator != by_function

@@ -40,7 +40,13 @@ class Case(NamedTuple):
 
 CASES = {
     "creature": Case(scenes.creature, "shape keys", {"bones": 34}, 62, (0.3, 0.3)),
-    "flag": Case(scenes.flag, "a cloth simulation", {"bones": 40, "smoothness": 2.0}, 46, (-0.75, 0.2)),
+    "flag": Case(
+        scenes.flag,
+        "a cloth simulation",
+        {"bones": 40, "skeleton": "NONE", "smoothness": 2.0},
+        46,
+        (-0.75, 0.2),
+    ),
 }
 
 

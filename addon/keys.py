@@ -12,11 +12,11 @@ _AUTO_CLAMPED = 4  # of Keyframe.handle_left_type
 _STILL = 2e-7  # values nearer than this, in units of the channel, are equal
 
 
-def _curves(action, owner):
+def curves(action, owner):
     """A function (data_path, index, group) -> f-curve."""
     if not hasattr(action, "slots"):
         return lambda path, index, group: action.fcurves.new(path, index=index, action_group=group)
-    slot = action.slots.new(id_type="OBJECT", name=owner.name)
+    slot = action.slots.new(id_type=owner.id_type, name=owner.name)
     bag = action.layers.new("Layer").strips.new(type="KEYFRAME").channelbag(slot, ensure=True)
     owner.animation_data.action_slot = slot
     groups = {}
@@ -31,7 +31,7 @@ def _curves(action, owner):
     return new
 
 
-def _fill(curve, times: np.ndarray, values: np.ndarray) -> None:
+def fill(curve, times: np.ndarray, values: np.ndarray) -> None:
     points = curve.keyframe_points
     points.add(len(times))
     points.foreach_set("co", np.stack([times, values], -1).astype(np.float32).ravel())
@@ -39,6 +39,29 @@ def _fill(curve, times: np.ndarray, values: np.ndarray) -> None:
     for side in ("left", "right"):
         points.foreach_set(f"handle_{side}_type", np.full(len(times), _AUTO_CLAMPED, np.int32))
     curve.update()
+
+
+def times_of(block) -> set[float]:
+    """The frames in which a data-block's own action has keys."""
+    data = block.animation_data
+    if data is None or data.action is None:
+        return set()
+    action, found = data.action, set()
+    for curve in _curves_of(action, data):
+        flat = np.empty(2 * len(curve.keyframe_points), np.float32)
+        curve.keyframe_points.foreach_get("co", flat)
+        found.update(flat[::2].tolist())
+    return found
+
+
+def _curves_of(action, data) -> list:
+    if not hasattr(action, "slots"):
+        return list(action.fcurves)
+    if data.action_slot is None:
+        return []
+    strips = [strip for layer in action.layers for strip in layer.strips]
+    bags = [strip.channelbag(data.action_slot) for strip in strips]
+    return [curve for bag in bags if bag is not None for curve in bag.fcurves]
 
 
 def _still(values: np.ndarray, unit: float) -> bool:
@@ -51,7 +74,7 @@ class Writer:
     def __init__(self, armature, action, times: np.ndarray, size: float):
         self.action, self.times, self.size = action, times, size
         armature.animation_data_create().action = action
-        self._new = _curves(action, armature)
+        self._new = curves(action, armature)
         self.keys = 0  # written
         self.keys_if_every = 0  # as many as there were without reduction
 
@@ -67,7 +90,7 @@ class Writer:
                 continue
             curve = self._new(f'pose.bones["{bpy.utils.escape_identifier(bone)}"].{channel}', index, bone)
             some = slice(0, 1) if still[index] else slice(None)
-            _fill(curve, self.times[rows][some], column[some])
+            fill(curve, self.times[rows][some], column[some])
             self.keys += len(column[some])
             self.keys_if_every += 1 if still[index] else len(self.times)
 

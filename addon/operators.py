@@ -368,7 +368,7 @@ class OSSIFY_OT_bake(bpy.types.Operator):
 
     def invoke(self, context, _event):
         options = self._options(context)
-        if options.to == "SHAPE_KEYS" or options.filepath:
+        if options.to == "SHAPE_KEYS" or options.filepath or bpy.app.background or context.window is None:
             return self.execute(context)
         endings = CACHE_ENDINGS[options.to]
         for field in BAKE_FIELDS:  # the dialog shows them

@@ -31,7 +31,7 @@ from .capture import STILL, Part, Reader, SceneState, frame_range, matrix_of, po
 from .convert import Step
 from .handles import Handle, Place
 from .options import CACHE_ENDINGS, BakeOptions, Refusal, contradiction
-from .pointcache import Writer
+from .pointcache import Writer, refuse_folder
 
 MODIFIER = "Mesh Cache"
 _FLAT = 1e-9  # determinant of a matrix whose largest entry is 1
@@ -359,8 +359,7 @@ def _bake_scene(maker, place, meshes, times, filepath: str) -> Generator[float, 
     path = Path(os.path.abspath(bpy.path.abspath(filepath)))
     part = path.with_name(f".{path.stem}.part{path.suffix}")
     with _writing(path), tempfile.TemporaryDirectory(prefix="ossify-") as folder:
-        if path.is_dir():
-            raise IsADirectoryError(f"{path} is a folder")
+        refuse_folder(path)
         part.touch()  # an exporter's complaint says less than the system's
         try:
             paths = cache_paths(Path(folder) / "points.pc2", [obj.name for obj in meshes])

@@ -7,6 +7,7 @@ sample in seconds; then the same. A file of that name is replaced when the new o
 
 from __future__ import annotations
 
+import errno
 import os
 import struct
 from pathlib import Path
@@ -26,6 +27,12 @@ def _mdd_header(vertices: int, times, fps: float) -> bytes:
     return struct.pack(">ii", len(times), vertices) + seconds.astype(">f4").tobytes()
 
 
+def refuse_folder(path: Path) -> None:
+    """At once, and not when the file is whole and finds its place taken."""
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+
+
 class Writer:
     """A context manager: what it leaves without finish() was never there."""
 
@@ -33,8 +40,7 @@ class Writer:
         self.path, self.part = path, path.with_name(path.name + ".part")
         big = path.suffix.lower() == ".mdd"
         self.dtype = ">f4" if big else "<f4"
-        if path.is_dir():
-            raise IsADirectoryError(f"{path} is a folder")
+        refuse_folder(path)
         self.file = open(self.part, "wb")  # noqa: SIM115 (closed in finish and __exit__)
         self.file.write(_mdd_header(vertices, times, fps) if big else _pc2_header(vertices, times))
 

@@ -42,7 +42,7 @@ def discard(made: list[Handle]) -> None:
             getattr(bpy.data, handle.kind).remove(block)
 
 
-class _Maker:
+class Maker:
     """Remembers what it makes."""
 
     def __init__(self):
@@ -56,13 +56,15 @@ class _Maker:
         return self.note(kind, getattr(bpy.data, kind).new(*arguments))
 
 
-def _make(maker: _Maker, motion: Motion, rig: Rig, options: Options, skeleton):
+def _make(maker: Maker, motion: Motion, rig: Rig, options: Options, skeleton):
     name = motion.parts[0].name
     workshop = maker.new("scenes", "Ossify Workshop")
     collection = maker.new("collections", f"{name} Rig")
     workshop.collection.children.link(collection)
 
-    meshes = [skin.copy_source(part, motion, maker.note) for part in motion.parts]
+    meshes = [
+        skin.copy_source(part, motion.place, f"{part.name} Rigged", maker.note) for part in motion.parts
+    ]
     yield 0.1
     taken = {group.name for obj in meshes for group in obj.vertex_groups}
     plan = plan_bones(rig, motion.triangles, motion.space, options, taken, skeleton, bool(motion.poses))
@@ -99,7 +101,7 @@ def build(
 ) -> Generator[float, None, Built]:
     """Makes the rig in a workshop scene; yields how far it is, 0 to 1. Without a skeleton all bones hang
     from the root."""
-    maker = _Maker()
+    maker = Maker()
     try:
         return (yield from _make(maker, motion, rig, options, skeleton))
     except BaseException:
@@ -119,13 +121,18 @@ def hand_over(built: Built, motion: Motion, options: Options) -> None:
             hide(source, layer, True)
     armature.update_tag(refresh={"TIME"})  # or it stays in the frame that was played last
     layer.update()
+    present(layer, [armature, *(handle.get() for handle in built.meshes)])
+
+
+def present(layer, objects: list) -> None:
+    """Selects the objects alone, the first active, unless the artist is in a mode."""
     active = layer.objects.active
     if active is None or active.mode == "OBJECT":
         for obj in list(layer.objects.selected):
             obj.select_set(False, view_layer=layer)
-        for obj in (armature, *(handle.get() for handle in built.meshes)):
+        for obj in objects:
             obj.select_set(True, view_layer=layer)
-        layer.objects.active = armature
+        layer.objects.active = objects[0]
 
 
 def hide(obj, layer, hidden: bool) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import math
 from collections.abc import Generator
 
 import bpy
@@ -21,7 +22,7 @@ from .options import Options, Refusal, contradiction
 from .rigid import nearest_rotation
 
 _SAME = 1e-12  # matrices nearer than this are equal
-_STILL = 1e-7  # of the size: nothing that moves less than this moves
+STILL = 1e-7  # of the size: nothing that moves less than this moves
 
 
 @dataclasses.dataclass
@@ -82,8 +83,8 @@ def pose_names(objects) -> list[str]:
 # ---- the scene as it was
 
 
-class _Scene:
-    """What capture changes for a while, and puts back."""
+class SceneState:
+    """What reading changes for a while, and puts back."""
 
     def __init__(self, place: Place, handles: list[Handle]):
         scene, layer = place.get()
@@ -132,7 +133,7 @@ def positions(mesh) -> np.ndarray:
     return flat.reshape(-1, 3)
 
 
-def _matrix(obj) -> np.ndarray:
+def matrix_of(obj) -> np.ndarray:
     return np.array(obj.matrix_world, np.float64)
 
 
@@ -205,12 +206,12 @@ def _undeformed(obj, scene, layer) -> np.ndarray:
 # ---- all meshes
 
 
-class _Reader:
+class Reader:
     """Reads all objects at the frame at hand into one row of positions."""
 
-    def __init__(self, place: Place, handles: list[Handle], space: np.ndarray):
-        self.place, self.handles = place, handles
-        self.to_armature = np.linalg.inv(space)
+    def __init__(self, place: Place, handles: list[Handle], space: np.ndarray, goal: str = "become a rig"):
+        self.place, self.handles, self.goal = place, handles, goal
+        self.from_world = np.linalg.inv(space)
         scene, layer = place.get()
         self.counts, self.own_mesh, triangles, start = [], [], [], 0
         for handle in handles:
@@ -237,9 +238,9 @@ class _Reader:
             if len(points) != count:
                 raise Refusal(
                     f"{handle.name} has {count} vertices in frame {self.first_frame} and {len(points)} in"
-                    f" {when}: only a mesh that keeps its vertices can become a rig."
+                    f" {when}: only a mesh that keeps its vertices can {self.goal}."
                 )
-            out[rows] = _transformed(self.to_armature @ _matrix(evaluated), points)
+            out[rows] = _transformed(self.from_world @ matrix_of(evaluated), points)
             if not np.isfinite(out[rows]).all():
                 vertex = int(np.argmax(~np.isfinite(out[rows]).all(axis=1)))
                 raise Refusal(f"{handle.name} has no finite position for vertex {vertex} in {when}.")
@@ -250,7 +251,7 @@ class _Reader:
                 source=handle,
                 name=handle.name,
                 vertices=rows,
-                matrix=self.to_armature @ matrix,
+                matrix=self.from_world @ matrix,
                 kept=[modifier.name for modifier in sources.kept(handle.get())],
                 own_mesh=own,
             )
@@ -295,7 +296,7 @@ def _armature_space(matrix: np.ndarray) -> np.ndarray:
 def _check_motion(motion: Motion) -> None:
     low, high = motion.frames.min(axis=0), motion.frames.max(axis=0)
     size = float(np.linalg.norm(high.max(axis=0).astype(np.float64) - low.min(axis=0)))
-    if float((high - low).max()) <= _STILL * size:
+    if float((high - low).max()) <= STILL * size:
         names = " and ".join(part.name for part in motion.parts)
         verb = "do not move" if len(motion.parts) > 1 else "does not move"
         when = (
@@ -314,23 +315,29 @@ def _notes(objects) -> list[str]:
     ]
 
 
-def _read_frames(reader: _Reader, motion: Motion, start: int | None, rest_frame: int | None):
+def visits(times: list, start: int | None) -> list:
+    """The frames to go through to see `times`, which rise: all from the start of a simulation on."""
+    if start is None:
+        return list(times)
+    return sorted({*times, *range(min(start, math.floor(times[0])), math.floor(times[-1]) + 1)})
+
+
+def _read_frames(reader: Reader, motion: Motion, start: int | None, rest_frame: int | None):
     """Fills motion.frames, and motion.rest where it is one of them."""
     rows = {int(time): row for row, time in enumerate(motion.times)}
-    visits = sorted(rows.keys() | ({rest_frame} if rest_frame is not None else set()))
-    if start is not None:
-        visits = range(min(start, visits[0]), visits[-1] + 1)
-    for count, time in enumerate(visits):
+    wanted = sorted(rows.keys() | ({rest_frame} if rest_frame is not None else set()))
+    stops = visits(wanted, start)
+    for count, time in enumerate(stops):
         reader.place.get()[0].frame_set(time)
         if time in rows:
             reader.read(motion.frames[rows[time]], f"frame {time}")
         if time == rest_frame:
             motion.rest = np.empty_like(motion.frames[0])
             reader.read(motion.rest, f"frame {time}")
-        yield (count + 1) / len(visits)
+        yield (count + 1) / len(stops)
 
 
-def _read_poses(reader: _Reader, motion: Motion, state: _Scene):
+def _read_poses(reader: Reader, motion: Motion, state: SceneState):
     """Fills motion.frames."""
     for row, name in enumerate(motion.poses):
         for handle in reader.handles:
@@ -342,7 +349,7 @@ def _read_poses(reader: _Reader, motion: Motion, state: _Scene):
         yield (row + 1) / len(motion.poses)
 
 
-def _read_undeformed(reader: _Reader, motion: Motion) -> None:
+def _read_undeformed(reader: Reader, motion: Motion) -> None:
     """Fills motion.rest."""
     motion.rest = motion.frames[0].copy()
     if motion.poses is None:
@@ -382,15 +389,15 @@ def capture(scene, view_layer, objects, options: Options) -> Generator[float, No
     start = None if poses else sources.simulation_start(scene, view_layer)
     notes = _notes(objects)
 
-    state = _Scene(place, handles)
+    state = SceneState(place, handles)
     try:
         if not poses:
             scene.frame_set(times[0] if rest_frame is None else rest_frame)
-        matrices = [_matrix(obj.evaluated_get(view_layer.depsgraph)) for obj in objects]
+        matrices = [matrix_of(obj.evaluated_get(view_layer.depsgraph)) for obj in objects]
         space = _armature_space(matrices[0])
         if not poses:
             scene.frame_set(times[0])
-        reader = _Reader(place, handles, space)
+        reader = Reader(place, handles, space)
         motion = Motion(
             place,
             parts=reader.parts(matrices),

@@ -1,6 +1,7 @@
-"""`blender --command ossify convert INPUT... --output OUT`: the same conversion without a screen.
+"""`blender --command ossify convert INPUT... --output OUT`: the same conversion without a screen; `bake` is
+the way back.
 
-Exit codes: 0 everything was converted, 1 an input failed, 2 the arguments are wrong, 3 the library is
+Exit codes: 0 everything was done, 1 an input failed, 2 the arguments are wrong, 3 the library is
 missing, 130 interrupted.
 """
 
@@ -17,9 +18,20 @@ from pathlib import Path
 import bpy
 
 from . import formats, native, sources
+from .bake import bake
 from .convert import Step, convert, run
-from .options import FIELDS, PRESETS, Options, Refusal, implied, preset_values
-from .properties import words_of
+from .options import (
+    BAKE_FIELDS,
+    CACHE_ENDINGS,
+    FIELDS,
+    PRESETS,
+    BakeOptions,
+    Options,
+    Refusal,
+    implied,
+    preset_values,
+)
+from .properties import bake_words_of, words_of
 
 NAME = "ossify"
 DONE, FAILED, WRONG, NO_LIBRARY, INTERRUPTED = 0, 1, 2, 3, 130
@@ -35,13 +47,18 @@ _IMPLIES = {
     "key_tolerance": ("keys", "REDUCED"),
 }
 
+# Endings of what `bake` writes.
+_BAKE_KINDS = {
+    ".blend": "SHAPE_KEYS",
+    **{ending: kind for kind, endings in CACHE_ENDINGS.items() for ending in endings},
+}
+
 
 # ---- arguments
 
 
-def _add_option(parser, field: str) -> None:
-    """A flag for one field of Options, with the words of its tooltip."""
-    words, default = words_of(field), getattr(Options, field)
+def _add_option(parser, field: str, words: dict, default) -> None:
+    """A flag for one setting, with the words of its tooltip."""
     flag = "--" + field.replace("_", "-")
     text = f"{words['description']} (default: {str(default).lower()})".replace("%", "%%")
     if isinstance(default, bool):
@@ -53,11 +70,26 @@ def _add_option(parser, field: str) -> None:
         parser.add_argument(flag, dest=field, type=type(default), metavar="N", help=text)
 
 
+def _add_bake(verbs) -> None:
+    text = "bake a rig back into a cache or shape keys"
+    sub = verbs.add_parser("bake", help=text, description=text.capitalize() + ".", allow_abbrev=False)
+    sub.add_argument("input", type=Path, metavar="INPUT", help="a .blend, or what convert reads")
+    sub.add_argument(
+        "--object", action="append", default=[], metavar="NAME", help="an armature, or a mesh that moves"
+    )
+    sub.add_argument("--output", type=Path, required=True, metavar="OUT", help=", ".join(_BAKE_KINDS))
+    sub.add_argument("--quiet", action="store_true", help="no progress on stderr")
+    group = sub.add_argument_group("settings")
+    for field in BAKE_FIELDS:
+        if field != "to":  # the ending of the output says it
+            _add_option(group, field, bake_words_of(field), getattr(BakeOptions, field))
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=NAME, description="Turns moving meshes into rigs.", allow_abbrev=False
     )
-    verbs = parser.add_subparsers(dest="verb", required=True, metavar="convert|info")
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="convert|bake|info")
     kinds = ", ".join(formats.INPUTS)
     inputs = f"{kinds} (.obj and .ply with a .pc2 or .mdd), or a folder of numbered .obj or .ply files"
     for verb, text in (("convert", "make rigs"), ("info", "say what is inside")):
@@ -80,7 +112,8 @@ def _parser() -> argparse.ArgumentParser:
         sub.add_argument("--quiet", action="store_true", help="no progress on stderr")
         group = sub.add_argument_group("settings")
         for field in FIELDS:
-            _add_option(group, field)
+            _add_option(group, field, words_of(field), getattr(Options, field))
+    _add_bake(verbs)
     return parser
 
 
@@ -95,6 +128,16 @@ def options_of(arguments) -> Options:
     given = {name: value.upper() if "items" in words_of(name) else value for name, value in given.items()}
     values |= implied(given)
     return Options(**values)
+
+
+def bake_options_of(arguments) -> BakeOptions:
+    """The flags; a range that is given is meant."""
+    given = {name: getattr(arguments, name, None) for name in BAKE_FIELDS}
+    given = {name: value for name, value in given.items() if value is not None}
+    if given.keys() & {"frame_start", "frame_end"}:
+        given.setdefault("frames", "custom")
+    values = {name: value.upper() if isinstance(value, str) else value for name, value in given.items()}
+    return BakeOptions(**values, to=_BAKE_KINDS[arguments.output.suffix.lower()])
 
 
 def _check_limits(parser, options: Options) -> None:
@@ -199,6 +242,48 @@ def _convert(parser, arguments) -> int:
     return DONE if all(record["ok"] for record in records) else FAILED
 
 
+# ---- bake
+
+
+def _rigs(opened: formats.Opened) -> list:
+    """What is named; or the one rig in the file; or what moves."""
+    layer = bpy.context.view_layer
+    layer.update()
+    rigs = [obj for obj in layer.objects if obj.type == "ARMATURE" and obj.ossify.version]
+    if not opened.names and len(rigs) == 1:
+        return rigs
+    return opened.objects()
+
+
+def _bake_one(arguments, options: BakeOptions) -> None:
+    path, output = arguments.input, arguments.output.absolute()
+    output.parent.mkdir(parents=True, exist_ok=True)
+    with formats.Opened(path, arguments.object, None) as opened:
+        options.filepath = "" if options.to == "SHAPE_KEYS" else str(output)
+        steps = bake(bpy.context.scene, bpy.context.view_layer, _rigs(opened), options)
+        baked = run(steps, _Progress(path.name, arguments.quiet))
+        if options.to == "SHAPE_KEYS":
+            formats.save(output)
+    for file in baked.files or [output]:
+        print(f"{path.name}: {file}, {baked.samples} samples", flush=True)
+
+
+def _bake(parser, arguments) -> int:
+    if arguments.output.suffix.lower() not in _BAKE_KINDS:
+        parser.error(f"--output {arguments.output}: the ending must be one of {', '.join(_BAKE_KINDS)}")
+    if arguments.output.resolve() == arguments.input.resolve():
+        parser.error(f"--output {arguments.output} would overwrite the input")
+    options = bake_options_of(arguments)
+    if options.frame_step < 1:
+        parser.error(f"--frame-step is {options.frame_step}; it must be at least 1")
+    try:
+        _bake_one(arguments, options)
+    except Exception as error:
+        print(f"{arguments.input.name}: {_sentence(error)}", file=sys.stderr, flush=True)
+        return FAILED
+    return DONE
+
+
 # ---- info
 
 
@@ -246,7 +331,9 @@ def main(argv: list[str]) -> int:
     parser = _parser()
     try:
         arguments = parser.parse_args(argv)
-        return _info(arguments) if arguments.verb == "info" else _convert(parser, arguments)
+        if arguments.verb == "info":
+            return _info(arguments)
+        return _bake(parser, arguments) if arguments.verb == "bake" else _convert(parser, arguments)
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else WRONG
     except native.LibraryError as error:

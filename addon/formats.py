@@ -13,12 +13,11 @@ import addon_utils
 import bpy
 import numpy as np
 
-from . import sources
+from . import pointcache, sources
 from .capture import positions
 from .options import Refusal
 
 MESHES = (".obj", ".ply")
-CACHES = (".pc2", ".mdd")
 SCENES = (".abc", ".usd", ".usda", ".usdc", ".usdz", ".glb", ".gltf", ".fbx")
 INPUTS = (".blend", *SCENES, *MESHES)
 OUTPUTS = (".blend", ".glb", ".gltf", ".fbx", ".usd", ".usda", ".usdc")
@@ -77,22 +76,24 @@ class Opened:
         files = numbered(self.path)
         _empty_scene()
         obj = _import_mesh(files[0])
-        frames = [positions(obj.data).copy()]
-        for file in files[1:]:
-            other = _import_mesh(file)
-            points = positions(other.data).copy()
-            mesh = other.data
-            bpy.data.objects.remove(other)
-            bpy.data.meshes.remove(mesh)
-            if len(points) != len(frames[0]):
-                raise Refusal(
-                    f"{file.name} has {len(points)} vertices and {files[0].name} has {len(frames[0])}:"
-                    " only a mesh that keeps its vertices can become a rig."
-                )
-            frames.append(points)
+        count = len(obj.data.vertices)
         self.folder = Path(tempfile.mkdtemp(prefix="ossify-"))
         cache = self.folder / "sequence.pc2"
-        write_pc2(cache, np.array(frames))
+        with pointcache.Writer(cache, count, range(1, len(files) + 1)) as writer:
+            writer.add(positions(obj.data))
+            for file in files[1:]:
+                other = _import_mesh(file)
+                mesh = other.data
+                points = positions(mesh)
+                bpy.data.objects.remove(other)
+                bpy.data.meshes.remove(mesh)
+                if len(points) != count:
+                    raise Refusal(
+                        f"{file.name} has {len(points)} vertices and {files[0].name} has {count}:"
+                        " only a mesh that keeps its vertices can become a rig."
+                    )
+                writer.add(points)
+            writer.finish()
         _attach(obj, cache)
         obj.name = self.path.name
 
@@ -131,12 +132,6 @@ def numbered(folder: Path) -> list[Path]:
     raise Refusal(f"{folder} holds no numbered .obj or .ply files.")
 
 
-def write_pc2(path: Path, frames: np.ndarray) -> None:
-    """frames [f][v][3]"""
-    header = struct.pack("<12siiffi", b"POINTCACHE2", 1, frames.shape[1], 0.0, 1.0, len(frames))
-    path.write_bytes(header + np.ascontiguousarray(frames, "<f4").tobytes())
-
-
 def _cache_size(path: Path) -> tuple[int, int]:
     """Frames and vertices of a .pc2 or .mdd file."""
     head = path.read_bytes()[:32] if path.stat().st_size < 64 else _head(path)
@@ -159,7 +154,7 @@ def _head(path: Path) -> bytes:
 
 
 def _beside(mesh: Path) -> Path | None:
-    return next((found for suffix in CACHES if (found := mesh.with_suffix(suffix)).is_file()), None)
+    return next((found for suffix in pointcache.KINDS if (found := mesh.with_suffix(suffix)).is_file()), None)
 
 
 def _attach(obj, cache: Path) -> None:
@@ -193,9 +188,17 @@ def _need(addon: str) -> None:
         raise Refusal(f"Blender's add-on {addon} is needed and cannot be enabled.")
 
 
-def _need_built_in(operator: str, kind: str, path: Path) -> None:
+def need_built_in(operator: str, kind: str, path: Path) -> None:
     if operator not in dir(bpy.ops.wm):
         raise Refusal(f"{path}: this Blender was built without {kind}.")
+
+
+def need_exporter(path: Path) -> None:
+    """Refuses when this Blender cannot write Alembic or USD."""
+    if path.suffix.lower() == ".abc":
+        need_built_in("alembic_export", "Alembic", path)
+    else:
+        need_built_in("usd_export", "USD", path)
 
 
 def _empty_scene() -> None:
@@ -211,10 +214,10 @@ def _supported(operator, **arguments) -> dict:
 def _import(path: Path) -> None:
     suffix = path.suffix.lower()
     if suffix == ".abc":
-        _need_built_in("alembic_import", "Alembic", path)
+        need_built_in("alembic_import", "Alembic", path)
         _call(bpy.ops.wm.alembic_import, path, as_background_job=False)
     elif suffix.startswith(".usd"):
-        _need_built_in("usd_import", "USD", path)
+        need_built_in("usd_import", "USD", path)
         _call(bpy.ops.wm.usd_import, path)
     elif suffix == ".fbx":
         if "fbx_import" in dir(bpy.ops.wm):
@@ -269,12 +272,17 @@ def _only(armature, meshes):
         scene.frame_start, scene.frame_end = before
 
 
+def save(path: Path) -> None:
+    """The whole file, under another name."""
+    _call(bpy.ops.wm.save_as_mainfile, path, check_existing=False, copy=True)
+
+
 def write(path: Path, armature, meshes: list, influences: int) -> None:
     """Writes the rig, or for .blend the whole file, by the ending of the path."""
     path.parent.mkdir(parents=True, exist_ok=True)
     suffix = path.suffix.lower()
     if suffix == ".blend":
-        _call(bpy.ops.wm.save_as_mainfile, path, check_existing=False, copy=True)
+        save(path)
         return
     with _only(armature, meshes):
         if suffix in {".glb", ".gltf"}:
@@ -303,7 +311,26 @@ def write(path: Path, armature, meshes: list, influences: int) -> None:
                 "bake_anim_simplify_factor": 0.0,
             }
         else:
-            _need_built_in("usd_export", "USD", path)
+            need_built_in("usd_export", "USD", path)
             operator = bpy.ops.wm.usd_export
             arguments = {"selected_objects_only": True, "export_animation": True, "export_armatures": True}
         _call(operator, path, **_supported(operator, check_existing=False, **arguments))
+
+
+def write_cache(path: Path, scene) -> None:
+    """Writes all meshes of a scene, with the positions of every frame of its range, as Alembic or USD."""
+    with bpy.context.temp_override(scene=scene, view_layer=scene.view_layers[0]):
+        if path.suffix.lower() == ".abc":
+            operator = bpy.ops.wm.alembic_export
+            arguments = {"start": scene.frame_start, "end": scene.frame_end, "as_background_job": False}
+        else:
+            operator = bpy.ops.wm.usd_export
+            arguments = {
+                "export_animation": True,
+                "export_textures": False,
+                "export_textures_mode": "KEEP",
+                "export_armatures": False,
+                "export_shapekeys": False,
+            }
+        arguments |= {"evaluation_mode": "VIEWPORT", "check_existing": False}
+        _call(operator, path, **_supported(operator, **arguments))

@@ -33,6 +33,14 @@ def error_of(mesh) -> np.ndarray | None:
     return values
 
 
+def forget(mesh) -> None:
+    """Takes the errors and their colours off a copy that is no rig."""
+    _uncolour(mesh)
+    attribute = mesh.attributes.get(ATTRIBUTE)
+    if attribute is not None:
+        mesh.attributes.remove(attribute)
+
+
 def meshes_of(armature) -> list:
     """The meshes that a rig moves and that have an error."""
     return [

@@ -17,10 +17,22 @@ def _bag(action, owner):
     if not hasattr(action, "slots"):
         return action
     if owner.animation_data.action_slot is None:
-        owner.animation_data.action_slot = action.slots.new(id_type="OBJECT", name=owner.name)
+        owner.animation_data.action_slot = action.slots.new(id_type=owner.id_type, name=owner.name)
     layer = action.layers[0] if action.layers else action.layers.new("Layer")
     strip = layer.strips[0] if layer.strips else layer.strips.new(type="KEYFRAME")
     return strip.channelbag(owner.animation_data.action_slot, ensure=True)
+
+
+def curves(action, owner):
+    """A function (data_path, index, group) -> new f-curve of the owner, which has the action."""
+    bag = _bag(action, owner)
+
+    def new(path: str, index: int, group: str):
+        curve = bag.fcurves.new(path, index=index)
+        curve.group = bag.groups.get(group) or bag.groups.new(group)
+        return curve
+
+    return new
 
 
 def _path(bone: str) -> str:
@@ -40,7 +52,7 @@ def clear(armature, bones: list[str]) -> None:
             bag.groups.remove(group)
 
 
-def _fill(curve, times: np.ndarray, values: np.ndarray) -> None:
+def fill(curve, times: np.ndarray, values: np.ndarray) -> None:
     points = curve.keyframe_points
     points.add(len(times))
     points.foreach_set("co", np.stack([times, values], -1).astype(np.float32).ravel())
@@ -48,6 +60,29 @@ def _fill(curve, times: np.ndarray, values: np.ndarray) -> None:
     for side in ("left", "right"):
         points.foreach_set(f"handle_{side}_type", np.full(len(times), _AUTO_CLAMPED, np.int32))
     curve.update()
+
+
+def times_of(block) -> set[float]:
+    """The frames in which a data-block's own action has keys."""
+    data = block.animation_data
+    if data is None or data.action is None:
+        return set()
+    action, found = data.action, set()
+    for curve in _curves_of(action, data):
+        flat = np.empty(2 * len(curve.keyframe_points), np.float32)
+        curve.keyframe_points.foreach_get("co", flat)
+        found.update(flat[::2].tolist())
+    return found
+
+
+def _curves_of(action, data) -> list:
+    if not hasattr(action, "slots"):
+        return list(action.fcurves)
+    if data.action_slot is None:
+        return []
+    strips = [strip for layer in action.layers for strip in layer.strips]
+    bags = [strip.channelbag(data.action_slot) for strip in strips]
+    return [curve for bag in bags if bag is not None for curve in bag.fcurves]
 
 
 def _still(values: np.ndarray, unit: float) -> bool:
@@ -60,14 +95,9 @@ class Writer:
     def __init__(self, armature, action, times: np.ndarray, size: float):
         self.action, self.times, self.size = action, times, size
         armature.animation_data_create().action = action
-        self._bag = _bag(action, armature)
+        self._new = curves(action, armature)
         self.keys = 0  # written
         self.keys_if_every = 0  # as many as there were without reduction
-
-    def _new(self, path: str, index: int, group: str):
-        curve = self._bag.fcurves.new(path, index=index)
-        curve.group = self._bag.groups.get(group) or self._bag.groups.new(group)
-        return curve
 
     def _write(self, bone: str, channel: str, rows, values: np.ndarray, default, unit: float) -> None:
         """Curves that rest at their default are not written, and others that do not move have one key."""
@@ -81,7 +111,7 @@ class Writer:
                 continue
             curve = self._new(f"{_path(bone)}{channel}", index, bone)
             some = slice(0, 1) if still[index] else slice(None)
-            _fill(curve, self.times[rows][some], column[some])
+            fill(curve, self.times[rows][some], column[some])
             self.keys += len(column[some])
             self.keys_if_every += 1 if still[index] else len(self.times)
 

@@ -4,24 +4,40 @@ import sys
 import traceback
 
 import bpy
-from bpy.props import EnumProperty, FloatProperty, IntProperty
+from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, StringProperty
 
-from . import build, heat, joints, native, properties, rejoin, session, sources
+from . import bake, build, heat, joints, native, properties, rejoin, session, sources
 from .capture import check
 from .convert import Result, convert, run
-from .options import FIELDS, PRESETS, Options, Refusal, implied, preset_values
+from .options import (
+    BAKE_FIELDS,
+    CACHE_ENDINGS,
+    FIELDS,
+    PRESETS,
+    BakeOptions,
+    Options,
+    Refusal,
+    implied,
+    preset_values,
+)
 
 _TICK = 0.02  # seconds between two turns
 _TURN = 0.03  # seconds of work in each: the interface stays alive
 _FAILURES = (Refusal, native.OssifyError)
 
 
-def chosen_objects(context) -> list:
-    """The meshes to convert: the active one first. What is not a mesh is left out if any mesh is selected."""
+def _active_first(context) -> list:
+    """The selected objects, or the active one when nothing is selected."""
     selected = sorted(context.selected_objects, key=lambda obj: obj.name)
     active = context.view_layer.objects.active
     if active is not None and (active in selected or not selected):
         selected = [active, *(obj for obj in selected if obj != active)]
+    return selected
+
+
+def chosen_objects(context) -> list:
+    """The meshes to convert: the active one first. What is not a mesh is left out if any mesh is selected."""
+    selected = _active_first(context)
     meshes = [obj for obj in selected if obj.type == "MESH"]
     return meshes or selected
 
@@ -32,6 +48,12 @@ def rig_of(context):
     if obj is not None and obj.type == "MESH":
         obj = obj.parent
     return obj if obj is not None and obj.type == "ARMATURE" and obj.ossify.version else None
+
+
+def rigs_and_meshes(context) -> list:
+    """What to bake: the selected armatures and meshes, the active one first."""
+    found = _active_first(context)
+    return [obj for obj in found if obj.type in {"ARMATURE", "MESH"}] or found
 
 
 def _redraw(context, status) -> None:
@@ -58,6 +80,18 @@ def draw_status(header, _context) -> None:
         if running.fit():
             header.layout.label(text=running.fit())
         header.layout.label(text="Cancel", icon="EVENT_ESC")
+
+
+def _fail(operator, error: Exception) -> set[str]:
+    """Tells what went wrong; what nobody foresaw goes to stderr as well."""
+    if isinstance(error, _FAILURES):
+        operator.report({"ERROR"}, str(error))
+    else:
+        traceback.print_exception(error, file=sys.stderr)
+        operator.report(
+            {"ERROR"}, f"Ossify failed ({type(error).__name__}: {error}); the scene is as it was."
+        )
+    return {"CANCELLED"}
 
 
 class OSSIFY_OT_convert(bpy.types.Operator):
@@ -106,14 +140,8 @@ class OSSIFY_OT_convert(bpy.types.Operator):
     def _fail(self, error: Exception) -> set[str]:
         if getattr(error, "status", None) == native.Status.CANCELLED:
             self.report({"INFO"}, "Cancelled: the scene is as it was.")
-        elif isinstance(error, _FAILURES):
-            self.report({"ERROR"}, str(error))
-        else:
-            traceback.print_exception(error, file=sys.stderr)
-            self.report(
-                {"ERROR"}, f"Ossify failed ({type(error).__name__}: {error}); the scene is as it was."
-            )
-        return {"CANCELLED"}
+            return {"CANCELLED"}
+        return _fail(self, error)
 
     def _succeed(self, result: Result) -> set[str]:
         report = result.report
@@ -420,6 +448,86 @@ class OSSIFY_MT_skeleton(bpy.types.Menu):
         self.layout.operator(OSSIFY_OT_update_skeleton.bl_idname)
 
 
+class OSSIFY_OT_bake(bpy.types.Operator):
+    """Bake the selected rigs, or meshes that move, into shape keys or a cache; the rig stays as it is"""
+
+    bl_idname = "ossify.bake"
+    bl_label = "Bake Back"
+    bl_options = {"UNDO"}
+
+    __annotations__ = {
+        **properties.bake_annotations(options={"SKIP_SAVE"}),  # what is not given comes from the sidebar
+        "filepath": StringProperty(
+            name="File", description="Cache file to write", subtype="FILE_PATH", options={"SKIP_SAVE"}
+        ),
+        "filter_glob": StringProperty(options={"HIDDEN", "SKIP_SAVE"}),
+        "check_existing": BoolProperty(default=True, options={"HIDDEN", "SKIP_SAVE"}),
+    }
+
+    @classmethod
+    def poll(cls, context):
+        if session.current is not None:
+            cls.poll_message_set("A conversion is running")
+            return False
+        trouble = bake.trouble(rigs_and_meshes(context), context.view_layer)
+        if trouble:
+            cls.poll_message_set(trouble.rstrip("."))
+        return trouble is None
+
+    def _options(self, context) -> BakeOptions:
+        """What was given to the operator, then the sidebar."""
+        options = context.scene.ossify_bake.options()
+        for field in (*BAKE_FIELDS, "filepath"):
+            if self.properties.is_property_set(field):
+                setattr(options, field, getattr(self, field))
+        return options
+
+    def execute(self, context):
+        objects, options = rigs_and_meshes(context), self._options(context)
+        try:
+            baked = run(bake.bake(context.scene, context.view_layer, objects, options))
+        except Exception as error:
+            return _fail(self, error)
+        what = " and ".join(path.name for path in baked.files) or f"{baked.meshes[0].name}: shape keys"
+        self.report({"INFO"}, f"{what}, {baked.samples} samples")
+        return {"FINISHED"}
+
+    def invoke(self, context, _event):
+        options = self._options(context)
+        if options.to == "SHAPE_KEYS" or options.filepath or bpy.app.background or context.window is None:
+            return self.execute(context)
+        endings = CACHE_ENDINGS[options.to]
+        for field in BAKE_FIELDS:  # the dialog shows them
+            setattr(self, field, getattr(options, field))
+        self.filter_glob = ";".join(f"*{ending}" for ending in endings)
+        name = bpy.path.clean_name(rigs_and_meshes(context)[0].name)
+        self.filepath = bpy.path.abspath(f"//{name}{endings[0]}") if bpy.data.filepath else name + endings[0]
+        context.window_manager.fileselect_add(self)
+        return {"RUNNING_MODAL"}
+
+    def check(self, _context):
+        """While the file dialog is open: the ending that belongs to the choice."""
+        wanted = bake.with_ending(self.filepath, self.to)
+        changed, self.filepath = wanted != self.filepath, wanted
+        return changed
+
+    def draw(self, _context):
+        """Beside the file dialog; what is written was chosen before it."""
+        draw_bake_range(self.layout, self)
+
+
+def draw_bake_range(layout, settings) -> None:
+    layout.use_property_split = True
+    layout.use_property_decorate = False
+    layout.prop(settings, "frames")
+    column = layout.column(align=True)
+    if settings.frames == "CUSTOM":
+        column.prop(settings, "frame_start")
+        column.prop(settings, "frame_end")
+    if settings.to != "SHAPE_KEYS" or settings.shapes == "FRAMES":
+        column.prop(settings, "frame_step")
+
+
 class OSSIFY_OT_go_to_frame(bpy.types.Operator):
     """Go to this frame"""
 
@@ -444,6 +552,7 @@ CLASSES = (
     OSSIFY_OT_make_root,
     OSSIFY_OT_forget_wishes,
     OSSIFY_OT_update_skeleton,
+    OSSIFY_OT_bake,
     OSSIFY_OT_go_to_frame,
     OSSIFY_MT_skeleton,
 )
@@ -452,6 +561,7 @@ CLASSES = (
 def draw_menu(self, _context) -> None:
     self.layout.separator()
     self.layout.operator(OSSIFY_OT_convert.bl_idname, icon="ARMATURE_DATA")
+    self.layout.operator_menu_enum(OSSIFY_OT_bake.bl_idname, "to", text="Bake Rig Back", icon="FILE_CACHE")
 
 
 def draw_pose_menu(self, context) -> None:

@@ -145,3 +145,21 @@ def contradiction(settings, scene=None) -> str | None:
     if settings.bone_kind == "FLEXIBLE" and settings.skeleton != "NONE":
         return "Flexible bones stretch and shear, and joints do not: choose rigid bones, or no skeleton."
     return None
+
+
+@dataclasses.dataclass
+class BakeOptions:
+    """What bake.py may be asked for; the range means what it means in Options."""
+
+    to: str = "SHAPE_KEYS"  # SHAPE_KEYS, or one of CACHE_ENDINGS
+    shapes: str = "FRAMES"  # FRAMES, KEYS
+    frames: str = "SCENE"  # SCENE, PREVIEW, CUSTOM
+    frame_start: int = 1
+    frame_end: int = 250
+    frame_step: int = 1
+    filepath: str = ""  # of the cache; // is the folder of the .blend
+
+
+BAKE_FIELDS = tuple(field.name for field in dataclasses.fields(BakeOptions) if field.name != "filepath")
+# The first ending of a kind is added to a path that has none of them.
+CACHE_ENDINGS = {"PC2": (".pc2",), "MDD": (".mdd",), "ALEMBIC": (".abc",), "USD": (".usdc", ".usda", ".usd")}

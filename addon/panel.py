@@ -5,7 +5,7 @@ import bpy
 
 from . import joints, native, session, sources
 from .capture import frame_range
-from .operators import chosen_objects, rig_of
+from .operators import chosen_objects, draw_bake_range, rig_of
 from .options import PRESETS, Refusal, contradiction, preset_of
 
 _SHOWN = 4  # objects listed one by one
@@ -314,6 +314,23 @@ class OSSIFY_PT_frames(_Sidebar, bpy.types.Panel):
         )
 
 
+class OSSIFY_PT_bake(_Sidebar, bpy.types.Panel):
+    bl_label = "Bake Back"
+    bl_parent_id = "OSSIFY_PT_rig"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    def draw(self, context):
+        layout, settings = self.layout, context.scene.ossify_bake
+        layout.use_property_split = True
+        layout.use_property_decorate = False
+        layout.prop(settings, "to")
+        if settings.to == "SHAPE_KEYS":
+            layout.prop(settings, "shapes")
+        draw_bake_range(layout, settings)
+        text = "Bake to Shape Keys" if settings.to == "SHAPE_KEYS" else "Bake to File..."
+        layout.operator("ossify.bake", text=text, icon="FILE_CACHE")
+
+
 CLASSES = (
     OSSIFY_MT_presets,
     OSSIFY_UL_frames,
@@ -324,6 +341,7 @@ CLASSES = (
     OSSIFY_PT_rig,
     OSSIFY_PT_skeleton,
     OSSIFY_PT_frames,
+    OSSIFY_PT_bake,
 )
 
 

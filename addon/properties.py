@@ -13,7 +13,7 @@ from bpy.props import (
 )
 
 from . import heat, joints, native
-from .options import FIELDS, Options
+from .options import BAKE_FIELDS, FIELDS, BakeOptions, Options
 
 # Names, tooltips and limits; the defaults are those of Options.
 _WORDS = {
@@ -250,14 +250,68 @@ _WORDS = {
 }
 
 
+_BAKE_WORDS = {
+    "to": (
+        EnumProperty,
+        {
+            "name": "Bake To",
+            "description": "What the motion becomes",
+            "items": [
+                ("SHAPE_KEYS", "Shape Keys", "A copy of the mesh with keyed shape keys"),
+                ("PC2", "Point Cache (.pc2)", "A file, and a copy of the mesh that plays it"),
+                ("MDD", "Point Cache (.mdd)", "A file, and a copy of the mesh that plays it"),
+                ("ALEMBIC", "Alembic (.abc)", "A file for other programs; the scene stays as it is"),
+                ("USD", "USD (.usdc)", "A file for other programs; the scene stays as it is"),
+            ],
+        },
+    ),
+    "shapes": (
+        EnumProperty,
+        {
+            "name": "One For",
+            "description": "How many shape keys there are",
+            "items": [
+                ("FRAMES", "Each Frame", "A shape key for each frame of the range"),
+                ("KEYS", "Each Key", "A shape key for each frame with keys; those between are mixed"),
+            ],
+        },
+    ),
+    "frames": (
+        EnumProperty,
+        {
+            "name": "Range",
+            "description": "Which frames are baked",
+            "items": [
+                ("SCENE", "Scene Range", "The frames of the scene"),
+                ("PREVIEW", "Preview Range", "The frames of the preview range"),
+                ("CUSTOM", "Custom Range", "Frames of your choice"),
+            ],
+        },
+    ),
+    **{field: _WORDS[field] for field in ("frame_start", "frame_end", "frame_step")},
+}
+
+
 def words_of(field: str) -> dict:
     """Name, description, items and limits of an option, for the command line."""
     return _WORDS[field][1]
 
 
+def bake_words_of(field: str) -> dict:
+    """The same for what bake.py may be asked for."""
+    return _BAKE_WORDS[field][1]
+
+
 def annotations() -> dict:
     """The options as Blender properties, for any class that wants them."""
     return {field: _WORDS[field][0](default=getattr(Options, field), **_WORDS[field][1]) for field in FIELDS}
+
+
+def bake_annotations(**more) -> dict:
+    return {
+        field: _BAKE_WORDS[field][0](default=getattr(BakeOptions, field), **_BAKE_WORDS[field][1], **more)
+        for field in BAKE_FIELDS
+    }
 
 
 class OssifySettings(bpy.types.PropertyGroup):
@@ -271,6 +325,15 @@ class OssifySettings(bpy.types.PropertyGroup):
     def assign(self, options) -> None:
         for field in FIELDS:
             setattr(self, field, getattr(options, field))
+
+
+class OssifyBake(bpy.types.PropertyGroup):
+    """The settings of a bake."""
+
+    __annotations__ = bake_annotations()
+
+    def options(self) -> BakeOptions:
+        return BakeOptions(**{field: getattr(self, field) for field in BAKE_FIELDS})
 
 
 class OssifySource(bpy.types.PropertyGroup):
@@ -383,18 +446,20 @@ def remember(built, motion, options: Options, report) -> None:
         heat.store(handle.get().data, report.vertex_error[part.vertices] * (100 / report.size))
 
 
-CLASSES = (OssifySettings, OssifySource, OssifyFrame, OssifyWish, OssifyRig)
+CLASSES = (OssifySettings, OssifyBake, OssifySource, OssifyFrame, OssifyWish, OssifyRig)
 
 
 def register() -> None:
     for cls in CLASSES:
         bpy.utils.register_class(cls)
     bpy.types.Scene.ossify = PointerProperty(type=OssifySettings, name="Ossify")
+    bpy.types.Scene.ossify_bake = PointerProperty(type=OssifyBake, name="Ossify Bake")
     bpy.types.Object.ossify = PointerProperty(type=OssifyRig, name="Ossify Rig")
 
 
 def unregister() -> None:
     del bpy.types.Object.ossify
+    del bpy.types.Scene.ossify_bake
     del bpy.types.Scene.ossify
     for cls in reversed(CLASSES):
         bpy.utils.unregister_class(cls)

@@ -9,18 +9,18 @@ import numpy as np
 from mathutils import Matrix
 
 from . import weights
-from .capture import Motion, Part, unmirrored
-from .handles import Handle
+from .capture import Part, unmirrored
+from .handles import Handle, Place
 from .options import Refusal
 
 MODIFIER = "Armature"
 _FLAT = 1e-9  # determinant of a matrix whose largest entry is 1
 
 
-def _evaluated_mesh(part: Part, motion: Motion):
+def _evaluated_mesh(part: Part, place: Place):
     """The source's mesh as its modifiers make it, up to the last that moves vertices."""
     source = part.source.get()
-    _, layer = motion.place.get()
+    _, layer = place.get()
     hidden = [source.modifiers[name] for name in part.kept if name in source.modifiers]
     hidden = [modifier for modifier in hidden if modifier.show_viewport]
     try:
@@ -36,11 +36,11 @@ def _evaluated_mesh(part: Part, motion: Motion):
         layer.update()
 
 
-def _mesh_of(part: Part, motion: Motion):
-    mesh = part.source.get().data.copy() if part.own_mesh else _evaluated_mesh(part, motion)
+def _mesh_of(part: Part, place: Place):
+    mesh = part.source.get().data.copy() if part.own_mesh else _evaluated_mesh(part, place)
     if len(mesh.vertices) != part.vertices.stop - part.vertices.start:
         bpy.data.meshes.remove(mesh)
-        raise Refusal(f"{part.name} was changed while Ossify was working: convert it again.")
+        raise Refusal(f"{part.name} was changed while Ossify was working: try it again.")
     return mesh
 
 
@@ -57,7 +57,7 @@ def _mirrored_normals(mesh, mirror: np.ndarray) -> np.ndarray:
     return (normals.reshape(-1, 3) * np.diag(mirror)[:3])[order]
 
 
-def _set_positions(mesh, points: np.ndarray) -> None:
+def set_positions(mesh, points: np.ndarray) -> None:
     mesh.attributes["position"].data.foreach_set("vector", np.ascontiguousarray(points, np.float32).ravel())
     mesh.update()
 
@@ -97,18 +97,18 @@ def _clear_shape_keys(obj) -> None:
             bpy.data.batch_remove([orphan])
 
 
-def copy_source(part: Part, motion: Motion, note):
+def copy_source(part: Part, place: Place, name: str, note):
     """The source without its motion: what is left of its modifiers is what stays live.
 
     note(kind, block) is told of every data-block made.
     """
     source = part.source.get()
-    mesh = _mesh_of(part, motion)
+    mesh = _mesh_of(part, place)
     note("meshes", mesh)
     obj = source.copy()
     note("objects", obj)
     obj.data = mesh
-    obj.name = f"{part.name} Rigged"
+    obj.name = name
     mesh.name = obj.name
     _clear_shape_keys(obj)
     for block in (obj, mesh):
@@ -135,11 +135,11 @@ def shape(obj, part: Part, armature, rest: np.ndarray) -> None:
     back, mesh = np.linalg.inv(matrix), obj.data
     points = rest[part.vertices].astype(np.float64) @ back[:3, :3].T + back[:3, 3]
     if np.linalg.det(mirror) > 0:
-        _set_positions(mesh, points)
+        set_positions(mesh, points)
         return
     normals = _mirrored_normals(mesh, mirror) if mesh.has_custom_normals else None
     mesh.flip_normals()
-    _set_positions(mesh, points)
+    set_positions(mesh, points)
     if normals is not None:
         mesh.normals_split_custom_set(normals)
 

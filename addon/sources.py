@@ -201,7 +201,7 @@ def trouble(obj, view_layer, poses: bool = False) -> str | None:
     if obj.library:
         return (
             f"{obj.name} is linked from {bpy.path.basename(obj.library.filepath)}:"
-            " make it local, or convert it in its own file."
+            " make it local, or work in its own file."
         )
     override = obj.override_library
     if not obj.is_editable or (override and override.is_system_override):

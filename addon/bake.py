@@ -30,7 +30,7 @@ from .build import Maker, discard, present
 from .capture import STILL, Part, Reader, SceneState, frame_range, matrix_of, positions, visits
 from .convert import Step
 from .handles import Handle, Place
-from .options import CACHE_ENDINGS, BakeOptions, Refusal, contradiction
+from .options import CACHE_ENDINGS, BakeOptions, Refusal, range_contradiction
 from .pointcache import Writer, refuse_folder
 
 MODIFIER = "Mesh Cache"
@@ -81,7 +81,7 @@ def trouble(objects, view_layer) -> str | None:
 
 def check(scene, view_layer, objects, options: BakeOptions) -> None:
     """Refuses, before anything is read, what cannot be baked."""
-    sentence = trouble(objects, view_layer) or contradiction(options, scene)
+    sentence = trouble(objects, view_layer) or range_contradiction(options, scene)
     if sentence:
         raise Refusal(sentence)
     frame_range(scene, options)

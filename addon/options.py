@@ -131,8 +131,8 @@ def _same(a, b) -> bool:
     return abs(a - b) < 1e-6 if isinstance(b, float) else a == b
 
 
-def contradiction(settings, scene=None) -> str | None:
-    """Why these settings (anything with the fields) cannot be used, in one sentence; None when they can."""
+def range_contradiction(settings, scene=None) -> str | None:
+    """Why there is no such range of frames, in one sentence; None when there is."""
     if settings.frames == "CUSTOM" and settings.frame_end < settings.frame_start:
         return (
             f"The range ends ({settings.frame_end}) before it starts ({settings.frame_start}):"
@@ -140,6 +140,14 @@ def contradiction(settings, scene=None) -> str | None:
         )
     if settings.frames == "PREVIEW" and scene is not None and not scene.use_preview_range:
         return "The scene has no preview range: set one in the timeline or choose another range."
+    return None
+
+
+def contradiction(settings, scene=None) -> str | None:
+    """Why these settings (anything with the fields) cannot be used, in one sentence; None when they can."""
+    sentence = range_contradiction(settings, scene)
+    if sentence:
+        return sentence
     if settings.frames == "POSES" and settings.rest == "FRAME":
         return "Shape keys as poses have no frames to take the rest shape from: choose the undeformed mesh."
     if settings.bone_kind == "FLEXIBLE" and settings.skeleton != "NONE":

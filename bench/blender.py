@@ -31,7 +31,7 @@ def load_addon():
 
 def bring_in(path, folder):
     """The sequence as a mesh object with a Mesh Cache modifier."""
-    from ossify import formats
+    from ossify import pointcache
 
     with np.load(path) as file:
         rest, frames, triangles = file["rest"], file["frames"], file["triangles"]
@@ -41,7 +41,10 @@ def bring_in(path, folder):
     obj = bpy.data.objects.new(path.stem, mesh)
     bpy.context.collection.objects.link(obj)
     cache = folder / "sequence.pc2"
-    formats.write_pc2(cache, frames)
+    with pointcache.Writer(cache, len(rest), np.arange(1, len(frames) + 1)) as writer:
+        for points in frames:
+            writer.add(points)
+        writer.finish()
     modifier = obj.modifiers.new("Cache", "MESH_CACHE")
     modifier.cache_format, modifier.filepath, modifier.frame_start = "PC2", str(cache), 1
     bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, len(frames)

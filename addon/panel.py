@@ -157,6 +157,11 @@ class OSSIFY_PT_bones(_Settings, bpy.types.Panel):
         layout.prop(settings, "bone_kind")
         layout.prop(settings, "skeleton")
         if settings.skeleton != "NONE":
+            row = layout.row(align=True)
+            row.prop(settings, "root")
+            row.operator("ossify.root_at_cursor", text="", icon="PIVOT_CURSOR")
+            if settings.root == "PLACE":
+                layout.prop(settings, "root_place")
             layout.prop(settings, "symmetry")
         layout.prop(settings, "influences")
         layout.prop(settings, "quality")

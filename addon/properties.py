@@ -13,7 +13,7 @@ from bpy.props import (
     StringProperty,
 )
 
-from . import heat, joints, native
+from . import heat, native, overlay
 from .options import BAKE_FIELDS, FIELDS, BakeOptions, Options
 
 # Names, tooltips and limits; the defaults are those of Options.
@@ -430,9 +430,9 @@ class OssifyRig(bpy.types.PropertyGroup):
     root_bone: StringProperty(name="Root Bone", description="The bone that others hang from; empty: found")
     show_joints: BoolProperty(
         name="Show Joints",
-        description="Colour the bones by how well their joint is known: green is well determined, blue a"
-        " hinge, yellow hardly turns, red is a guess",
-        update=lambda self, _context: joints.show(self.id_data, self.show_joints),
+        description="Draw the joints by how well they are known: a green dot is well determined, a blue bar"
+        " the axis of a hinge, a yellow dot hardly turns, a red ring is a guess",
+        update=lambda _self, _context: overlay.redraw(),
         options=set(),
     )
 

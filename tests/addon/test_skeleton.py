@@ -511,17 +511,3 @@ def test_wishes_can_be_taken_back(hierarchy):
         assert len(armature.ossify.wishes) == count
     bpy.ops.ossify.forget_wishes()
     assert len(armature.ossify.wishes) == 0
-
-
-def test_joints_are_shown_as_colours_and_leave_nothing_behind(hierarchy):
-    armature = hierarchy[0].armature
-    own = armature.pose.bones["Core.002"]
-    own.color.palette = "THEME01"
-    armature.ossify.show_joints = True
-    hinge, ball = armature.pose.bones["Side.002.L"], armature.pose.bones["Side.001.L"]
-    assert hinge.color.custom.normal.b > hinge.color.custom.normal.g
-    assert ball.color.custom.normal.g > ball.color.custom.normal.b
-    assert own.color.palette == "THEME01"
-    armature.ossify.show_joints = False
-    assert {bone.color.palette for bone in armature.pose.bones if bone != own} == {"DEFAULT"}
-    assert not [bone.name for bone in armature.pose.bones if "ossify_shown" in bone]

@@ -8,6 +8,7 @@ everything back.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import time
 from collections.abc import Callable, Generator
@@ -101,6 +102,7 @@ def _solve(motion: Motion, options: Options, now: int) -> Generator[Step, None, 
     if options.skeleton == "NONE":
         return Solved(rig, info, None, None)
     wishes = options.wishes(root=rooting.chosen(options, motion, rig, now))
+    settings = dataclasses.replace(settings, bones=rig.bones, budget_kind="none", budget=0.0)  # found by now
     skeleton = native.connect(rig, motion.triangles, wishes, settings)
     if not articulated:
         return Solved(rig, info, skeleton, None)

@@ -310,10 +310,17 @@ def test_settings_are_stored_on_the_armature(articulated):
     assert articulated[0].armature.ossify.settings.skeleton == "ARTICULATED"
 
 
-def test_bones_are_counted_by_themselves():
-    result, body, _ = converted(bones_by="PARTS", bones_most=40)
+@pytest.mark.parametrize("kind", ["HIERARCHY", "ARTICULATED"])
+def test_bones_are_counted_by_themselves(kind):
+    result, body, _ = converted(bones_by="PARTS", bones_most=40, skeleton=kind)
     assert result.report.bones == COUNT
     assert len(set(matched(result, body).values())) == COUNT
+
+
+def test_articulated_bones_within_a_budget():
+    result, _, _ = converted(bones_by="BUDGET", budget=1.0, bones_most=40, skeleton="ARTICULATED")
+    assert result.report.bones < 40
+    assert result.report.percent(result.report.rms) < 1.5
 
 
 def test_one_bone_has_a_skeleton_too():

@@ -295,9 +295,9 @@ class OSSIFY_PT_skeleton(_Sidebar, bpy.types.Panel):
         for wish, words in (("JOIN", "Join Bones"), ("APART", "Keep Apart")):
             column.operator("ossify.wish", text=words).wish = wish
         column.operator("ossify.make_root")
+        column.operator("ossify.update_skeleton", icon="FILE_REFRESH")  # above the wishes: it keeps its place
         if rig.wishes or rig.root_bone:
             _draw_wishes(layout.column(align=True), rig)
-        layout.operator("ossify.update_skeleton", icon="FILE_REFRESH")
 
 
 def _draw_joints(layout, armature) -> None:
@@ -320,7 +320,7 @@ def _draw_joint_of(layout, context, bone) -> None:
     kind = bone.get(joints.KIND)
     if kind in joints.WORDS:
         words = (
-            f"{bone.name} {joints.WORDS[kind]}: {bone[joints.ANGLE]:.0f}°, drift {bone[joints.DRIFT]:.2g} %"
+            f"{bone.name} {joints.WORDS[kind]}: {bone[joints.ANGLE]:.0f}°, drift {bone[joints.DRIFT]:.2f} %"
         )
         _paragraph(layout, context, words, _LEGEND[kind])
 

@@ -46,6 +46,11 @@ def counts(data) -> dict[str, int]:
     return {kind: kinds.count(kind) for kind in WORDS}
 
 
+def moving(count: int) -> str:
+    """Words for bones that do more than turn."""
+    return "1 bone also moves" if count == 1 else f"{count} bones also move"
+
+
 def _is_hidden(bone) -> bool:
     """Of a pose bone, in Blender 5 and before; by itself or with its collections."""
     collections = bone.bone.collections

@@ -6,7 +6,7 @@ import traceback
 import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, StringProperty
 
-from . import bake, build, heat, native, properties, rejoin, session, sources
+from . import bake, build, heat, joints, native, properties, rejoin, session, sources
 from .capture import check
 from .convert import Result, convert, run
 from .options import (
@@ -448,7 +448,7 @@ class OSSIFY_OT_update_skeleton(_OfRig, bpy.types.Operator):
             return {"CANCELLED"}
         if skeleton.message:
             self.report({"WARNING"}, skeleton.message[0].upper() + skeleton.message[1:])
-        self.report({"INFO"}, f"{armature.name}: {keyed.located} bones also move against their parents")
+        self.report({"INFO"}, f"{armature.name}: {joints.moving(keyed.located)} against the parent")
         return {"FINISHED"}
 
 

@@ -309,7 +309,7 @@ def _draw_joints(layout, armature) -> None:
     if rig.free_erms:
         column.label(text=f"Joints hold: E_RMS {rig.erms:.3g}, free {rig.free_erms:.3g}")
     elif rig.located:
-        column.label(text=f"{rig.located} bones also move, by {rig.location:.2g} % at most")
+        column.label(text=f"{joints.moving(rig.located)}, by {rig.location:.2g} % at most")
     else:
         column.label(text="All bones only turn")
     column.prop(rig, "show_joints", toggle=True)

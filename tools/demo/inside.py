@@ -48,7 +48,7 @@ CASES = {
         10,
         (0.75, 0.22),
         "turned at neck and shoulder",
-        [picture.Grip((0, -0.62, 1.08), (-0.55, 0, -0.35)), picture.Grip((0.23, -0.56, 0.92), (-1.2, 0, 0))],
+        [picture.Grip((0, -0.62, 1.08), (-0.55, 0, -0.35)), picture.Grip((-0.23, -0.56, 0.92), (-1.2, 0, 0))],
     ),
     "flag": Case(
         scenes.flag,

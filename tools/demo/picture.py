@@ -72,13 +72,16 @@ def _poses(armature, bones):
     return [(armature.matrix_world @ armature.pose.bones[b.name].matrix, b.length) for b in bones]
 
 
+def bone_at(armature, place):
+    """The pose bone whose head is nearest to a place of the rest pose, in the armature's space."""
+    bones = [bone for bone in armature.pose.bones if bone.bone.use_deform]
+    return min(bones, key=lambda bone: (bone.bone.head_local - Vector(place)).length)
+
+
 def pose(armature, grips):
     """Turns and shifts bones from where they are in this frame; what hangs on them follows."""
-    bones = [bone for bone in armature.data.bones if bone.use_deform]
     for grip in grips:
-        place = Vector(grip.place)
-        name = min(bones, key=lambda bone: (bone.head_local - place).length).name
-        found = armature.pose.bones[name]
+        found = bone_at(armature, grip.place)
         stood = (armature.matrix_world @ found.matrix).to_quaternion()
         found.location += found.rotation_quaternion @ stood.inverted() @ Vector(grip.shift)
         found.rotation_quaternion @= stood.inverted() @ Euler(grip.turn).to_quaternion() @ stood

@@ -367,17 +367,37 @@ def test_command(tmp_path, kind):
 # ---- other programs
 
 
+def heads_of(armature, times):
+    """bone -> [f][3] where its joint is in the scene"""
+    heads = {bone.name: [] for bone in armature.pose.bones}
+    for time in times:
+        bpy.context.scene.frame_set(time)
+        for bone in armature.pose.bones:
+            heads[bone.name].append(armature.matrix_world @ bone.head)
+    return {name: np.array(places) for name, places in heads.items()}
+
+
 @pytest.mark.parametrize("suffix", [".glb", ".fbx"])
 @pytest.mark.parametrize("kind", ["HIERARCHY", "ARTICULATED"])
 def test_round_trip(tmp_path, suffix, kind):
+    """The hierarchy, the joints and the motion come back, and what only turned still does."""
     result, _, _ = converted(skeleton=kind)
-    times = list(range(1, 31))
-    shown = scenes.seen_frames(result.meshes[0], times)
+    times, size = list(range(1, 31)), result.report.size
+    shown, heads = scenes.seen_frames(result.meshes[0], times), heads_of(result.armature, times)
     bones = bones_of(result.armature)
     assert any(parent not in ("", "Root") for parent in bones.values())
     meshes = exported_and_imported(result, tmp_path / f"rig{suffix}")
-    compare(shown, meshes, times_of_action(times), 2e-3 if suffix == ".fbx" else 1e-4)
-    assert bones_of(meshes[0].find_armature()) == bones
+    tolerance = 2e-3 if suffix == ".fbx" else 1e-4
+    compare(shown, meshes, times_of_action(times), tolerance)
+    again = meshes[0].find_armature()
+    assert bones_of(again) == bones
+    found = heads_of(again, times_of_action(times))
+    for name, places in heads.items():
+        assert np.abs(found[name] - places).max() < tolerance * size
+    for bone in again.data.bones:
+        if kind == "ARTICULATED" and bone.parent and bone.parent.name != "Root":
+            lengths = np.linalg.norm(found[bone.name] - found[bone.parent.name], axis=1)
+            assert np.ptp(lengths) < tolerance * size
 
 
 def test_blend_keeps_the_skeleton(tmp_path, hierarchy):

@@ -226,7 +226,7 @@ def _add_row(scene, row, height):
         place = Matrix.Translation((_across(column), 0, height)) @ view
         _put(scene, "Mesh", mesh, place)
         _add_bones(scene, bones[column] or [], row.colours if bones[column] else [], place)
-        _text(scene, row.captions[column], (_across(column), -4, height - 1.5), 0.15, _FAINT)
+        _text(scene, row.captions[column], (_across(column), -4, height - 1.5), 0.17, _FAINT)
 
 
 def _add_scale(scene, ossify, top, x, z):

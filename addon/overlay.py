@@ -28,6 +28,7 @@ _HOLLOW, _RIM, _SOFT = 3.0, 1.5, 1.0  # of a ring's width, of the dark edge, of 
 _CORNERS = 12  # of each half circle
 
 _handle = None
+_none = False  # no rig shows its joints, and none can have begun to since
 
 
 def _stops(kind: str, scale: float) -> list[tuple[float, tuple]]:
@@ -80,25 +81,42 @@ def shapes(marks: list[joints.Mark], project, scale: float) -> tuple[np.ndarray,
     return np.concatenate(points), np.concatenate(colours)
 
 
-def shown(context) -> list:
-    """The armatures in the viewport at hand whose joints are to be drawn."""
-    space = context.space_data
+def _rigs() -> list:
+    """All armatures that show their joints; quick when there is none, in a scene of many objects."""
+    global _none
+    if _none:
+        return []
+    found = [obj for obj in bpy.data.objects if obj.type == "ARMATURE" and obj.ossify.show_joints]
+    _none = not found
+    return found
+
+
+@bpy.app.handlers.persistent
+def look_again(*_arguments) -> None:
+    """A rig may have begun to show its joints."""
+    global _none
+    _none = False
+
+
+def shown(layer, space) -> list:
+    """The armatures whose joints are to be drawn in a viewport."""
     if not (space.overlay.show_overlays and space.overlay.show_bones):
         return []
     return [
-        obj
-        for obj in context.view_layer.objects
-        if obj.type == "ARMATURE"
-        and obj.ossify.show_joints
-        and obj.mode != "EDIT"
-        and obj.visible_get(view_layer=context.view_layer, viewport=space)
+        rig
+        for rig in _rigs()
+        if rig.mode != "EDIT"
+        and layer.objects.get(rig.name) == rig
+        and rig.visible_get(view_layer=layer, viewport=space)
     ]
 
 
 def _draw() -> None:
     context = bpy.context
     region, view = context.region, context.region_data
-    marks = [mark for armature in shown(context) for mark in joints.marks(armature)]
+    marks = [
+        mark for armature in shown(context.view_layer, context.space_data) for mark in joints.marks(armature)
+    ]
     if not marks or view is None:
         return
 
@@ -118,6 +136,7 @@ def _draw() -> None:
 
 def redraw() -> None:
     """All 3D viewports."""
+    look_again()
     for manager in bpy.data.window_managers:
         for window in manager.windows:
             for area in window.screen.areas:
@@ -125,13 +144,24 @@ def redraw() -> None:
                     area.tag_redraw()
 
 
+def _occasions() -> list:
+    """When properties change without a word."""
+    handlers = bpy.app.handlers
+    return [handlers.load_post, handlers.undo_post, handlers.redo_post]
+
+
 def register() -> None:
     global _handle
+    look_again()
     _handle = bpy.types.SpaceView3D.draw_handler_add(_draw, (), "WINDOW", "POST_PIXEL")
+    for occasion in _occasions():
+        occasion.append(look_again)
 
 
 def unregister() -> None:
     global _handle
+    for occasion in _occasions():
+        occasion.remove(look_again)
     bpy.types.SpaceView3D.draw_handler_remove(_handle, "WINDOW")
     _handle = None
     redraw()

@@ -144,8 +144,52 @@ def test_showing_joints_changes_nothing_else(rig):
     armature.ossify.show_joints = False
 
 
+@pytest.fixture
+def viewport():
+    """A 3D viewport of the file at hand."""
+    for screen in bpy.data.screens:
+        for area in screen.areas:
+            if area.type == "VIEW_3D" and area.spaces.active.overlay.show_overlays:
+                return area.spaces.active
+    return pytest.skip("there is no viewport without a screen")
+
+
+def shown(space):
+    return overlay.shown(bpy.context.view_layer, space)
+
+
+def test_only_what_can_be_seen_is_drawn(rig, viewport):
+    armature, _, _ = rig
+    assert shown(viewport) == []
+    armature.ossify.show_joints = True
+    assert shown(viewport) == [armature]
+    armature.hide_set(True)
+    assert shown(viewport) == []
+    armature.hide_set(False)
+    viewport.overlay.show_overlays = False
+    assert shown(viewport) == []
+
+
+def test_undo_and_files_are_noticed(rig, viewport, tmp_path):
+    armature, _, _ = rig
+    armature.ossify.show_joints = True
+    bpy.ops.ed.undo_push(message="shown")
+    armature.ossify.show_joints = False
+    bpy.ops.ed.undo_push(message="hidden")
+    assert shown(viewport) == []
+    bpy.ops.ed.undo()
+    assert [obj.name for obj in shown(viewport)] == ["Creature Rig"]
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "shown.blend"))
+    bpy.ops.wm.read_homefile(use_empty=True)
+    assert overlay._rigs() == []
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "shown.blend"))
+    assert [obj.name for obj in overlay._rigs()] == ["Creature Rig"]
+
+
 def test_the_overlay_comes_and_goes_with_the_extension():
     overlay.unregister()
     assert overlay._handle is None
+    assert overlay.look_again not in bpy.app.handlers.load_post
     overlay.register()
     assert overlay._handle is not None
+    assert bpy.app.handlers.load_post.count(overlay.look_again) == 1

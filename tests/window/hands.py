@@ -74,6 +74,9 @@ class Screen:
         areas = [area for area in self.window.screen.areas if area.type == kind]
         return max(areas, key=lambda area: area.width * area.height)
 
+    def has_area(self, kind):
+        return any(area.type == kind for area in self.window.screen.areas)
+
     def region(self, kind):
         """Of the 3D viewport: WINDOW, or UI for the sidebar."""
         return next(region for region in self.area().regions if region.type == kind)

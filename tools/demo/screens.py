@@ -14,7 +14,7 @@ sys.path[:0] = [str(HERE), str(HERE.parents[1] / "tests" / "window")]
 import bpy
 import picture
 import scenes
-from hands import Screen, leave, play, wait_for
+from hands import DRAWN, Screen, leave, play, wait_for
 from mathutils import Euler, Vector
 
 ZIP, PICTURES = map(Path, sys.argv[sys.argv.index("--") + 1 :])
@@ -82,6 +82,7 @@ def convert():
     yield from wait_for(running, 5, "the conversion starts")
     session = importlib.import_module("bl_ext.user_default.ossify.session")
     yield from wait_for(lambda: session.current and session.current.step.fraction > 0.3, 60, "the solver")
+    yield DRAWN
     screen.keep(screen.picture("progress"), PICTURES / "progress.png")
     yield from wait_for(lambda: not running(), 200, "the conversion")
     yield SLOW
@@ -137,6 +138,7 @@ def show_export():
     bpy.context.preferences.view.filebrowser_display_type = "SCREEN"
     with in_view():
         bpy.ops.export_scene.gltf("INVOKE_DEFAULT", filepath="/home/artist/dog.glb", use_selection=True)
+    yield from wait_for(lambda: screen.has_area("FILE_BROWSER"), 30, "the file dialog")
     yield 2 * SLOW
     screen.keep(screen.picture("export"), PICTURES / "export.png")
 

@@ -1,8 +1,8 @@
 """Ossify: turns moving meshes into rigs."""
 
-from . import command, operators, panel, properties
+from . import command, operators, overlay, panel, properties
 
-_ROOMS = (properties, operators, panel, command)
+_ROOMS = (properties, operators, panel, overlay, command)
 
 
 def register():

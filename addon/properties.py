@@ -7,12 +7,13 @@ from bpy.props import (
     CollectionProperty,
     EnumProperty,
     FloatProperty,
+    FloatVectorProperty,
     IntProperty,
     PointerProperty,
     StringProperty,
 )
 
-from . import heat, joints, native
+from . import heat, native, overlay
 from .options import BAKE_FIELDS, FIELDS, BakeOptions, Options
 
 # Names, tooltips and limits; the defaults are those of Options.
@@ -105,6 +106,30 @@ _WORDS = {
                     "Joints hold: bones only turn, and the root alone moves. The error grows a little",
                 ),
             ],
+        },
+    ),
+    "root": (
+        EnumProperty,
+        {
+            "name": "Root",
+            "description": "The part of the body that the others hang from",
+            "items": [
+                ("FOUND", "Found", "The part that turns least while the others swing from it"),
+                (
+                    "PLACE",
+                    "Place",
+                    "The part nearest to a place that you choose, as the mesh stands in the current frame",
+                ),
+            ],
+        },
+    ),
+    "root_place": (
+        FloatVectorProperty,
+        {
+            "name": "Place",
+            "description": "Where the root is, in the scene",
+            "size": 3,
+            "subtype": "TRANSLATION",
         },
     ),
     "symmetry": (
@@ -302,6 +327,11 @@ def bake_words_of(field: str) -> dict:
     return _BAKE_WORDS[field][1]
 
 
+def plain(value):
+    """A value of a property without its owner."""
+    return value if isinstance(value, (bool, int, float, str)) else tuple(value)
+
+
 def annotations() -> dict:
     """The options as Blender properties, for any class that wants them."""
     return {field: _WORDS[field][0](default=getattr(Options, field), **_WORDS[field][1]) for field in FIELDS}
@@ -320,7 +350,7 @@ class OssifySettings(bpy.types.PropertyGroup):
     __annotations__ = annotations()
 
     def options(self) -> Options:
-        return Options(**{field: getattr(self, field) for field in FIELDS})
+        return Options(**{field: plain(getattr(self, field)) for field in FIELDS})
 
     def assign(self, options) -> None:
         for field in FIELDS:
@@ -400,9 +430,9 @@ class OssifyRig(bpy.types.PropertyGroup):
     root_bone: StringProperty(name="Root Bone", description="The bone that others hang from; empty: found")
     show_joints: BoolProperty(
         name="Show Joints",
-        description="Colour the bones by how well their joint is known: green is well determined, blue a"
-        " hinge, yellow hardly turns, red is a guess",
-        update=lambda self, _context: joints.show(self.id_data, self.show_joints),
+        description="Draw the joints by how well they are known: a green dot is well determined, a blue bar"
+        " the axis of a hinge, a yellow dot hardly turns, a red ring is a guess",
+        update=lambda _self, _context: overlay.redraw(),
         options=set(),
     )
 
@@ -435,6 +465,8 @@ def remember(built, motion, options: Options, report) -> None:
         setattr(rig, name, getattr(report, name))
     rig.rig_size, rig.shape_key_size, rig.cache_size = report.sizes()
     rig.notes = "\n".join(report.notes)
+    if options.root == "PLACE" and built.skeleton is not None:
+        rig.root_bone = built.bones[built.skeleton.root]
     rig.located, rig.location = report.located, report.percent(report.location)
     rig.free_erms = report.free.erms if report.free is not None else 0
     rig.worst_frame_error = report.percent(float(report.frame_error.max()))

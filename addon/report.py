@@ -13,7 +13,7 @@ from collections.abc import Generator
 
 import numpy as np
 
-from . import native
+from . import joints, native
 from .build import Built
 from .capture import Motion, positions
 from .native import Info, Rig, Skeleton
@@ -91,7 +91,7 @@ class Report:
             )
         elif self.located:
             lines.append(
-                f"{self.located} bones also move against their parents,"
+                f"{joints.moving(self.located)} against the parent,"
                 f" by {self.percent(self.location):.2g} % at most"
             )
         else:

@@ -13,10 +13,12 @@ import bpy
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from hands import DRAWN, Screen, leave, play, wait_for
 
+import skeletons
+
 ZIP, PICTURES, RESULT = map(Path, sys.argv[sys.argv.index("--") + 1 :])
 MODULE = "bl_ext.user_default.ossify"
 CONVERT, CANCEL = "bpy.ops.ossify.convert(", "bpy.ops.ossify.cancel("
-LIMIT = 500  # seconds for everything
+LIMIT = 700  # seconds for everything
 CANCEL_LIMIT = 0.25  # from when Blender hands over the key; before, it may be drawing, slowly here
 GROWTH_LIMIT = 60.0  # until a progress bar has grown by a pixel
 PAUSE_LIMIT = 4.0  # of the interface; drawing is slow here
@@ -206,6 +208,7 @@ def script():
     yield from it_converts()
     yield from one_undo_takes_it_back(before, blocks())
     yield from disturbances_do_no_harm()
+    yield from skeletons.script(screen, note, MODULE)
 
 
 def ended(error):

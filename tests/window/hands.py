@@ -97,15 +97,20 @@ class Screen:
         few = ["+dither", "-colors", "256", "-strip", "-define", "png:compression-level=9"]
         subprocess.run([convert, str(path), *few, f"PNG8:{kept}"], check=True, timeout=60)
 
-    def bar_length(self, path):
-        """Pixels of the longest progress bar in the sidebar, in a picture."""
+    def pixels(self, path):
+        """[y][x][3] of a picture, from the bottom up as Blender counts"""
         convert = shutil.which("magick") or "convert"
         made = subprocess.run(
             [convert, str(path), "-depth", "8", "rgb:-"], capture_output=True, check=True, timeout=60
         )
-        sidebar, window = self.region("UI"), self.window
-        pixels = np.frombuffer(made.stdout, np.uint8).reshape(window.height, window.width, 3)[::-1]
-        part = pixels[sidebar.y : sidebar.y + sidebar.height, sidebar.x : sidebar.x + sidebar.width]
+        return np.frombuffer(made.stdout, np.uint8).reshape(self.window.height, self.window.width, 3)[::-1]
+
+    def bar_length(self, path):
+        """Pixels of the longest progress bar in the sidebar, in a picture."""
+        sidebar = self.region("UI")
+        part = self.pixels(path)[
+            sidebar.y : sidebar.y + sidebar.height, sidebar.x : sidebar.x + sidebar.width
+        ]
         blue = np.abs(part.astype(int) - BAR).max(axis=2) < 12
         longest = int(blue.sum(axis=1).max())
         return longest if longest > CHECKBOX else 0

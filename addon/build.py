@@ -58,40 +58,42 @@ class Maker:
 
 def _make(maker: Maker, motion: Motion, rig: Rig, options: Options, skeleton):
     name = motion.parts[0].name
-    workshop = maker.new("scenes", "Ossify Workshop")
-    collection = maker.new("collections", f"{name} Rig")
-    workshop.collection.children.link(collection)
-
+    workshop = Handle.of("scenes", maker.new("scenes", "Ossify Workshop"))
     meshes = [
-        skin.copy_source(part, motion.place, f"{part.name} Rigged", maker.note) for part in motion.parts
+        Handle.of("objects", skin.copy_source(part, motion.place, f"{part.name} Rigged", maker.note))
+        for part in motion.parts
     ]
     yield 0.1
-    taken = {group.name for obj in meshes for group in obj.vertex_groups}
+    body = rigid.body_motion(rig.rest, motion.frames)
+    yield 0.2
+    taken = {group.name for handle in meshes for group in handle.get().vertex_groups}
     plan = plan_bones(rig, motion.triangles, motion.space, options, taken, skeleton, bool(motion.poses))
+    yield 0.3
+    collection = maker.new("collections", f"{name} Rig")
+    workshop.get().collection.children.link(collection)
     armature = maker.new("objects", f"{name} Rig", maker.new("armatures", f"{name} Rig"))
     armature.matrix_world = Matrix(motion.space)
-    for obj in (armature, *meshes):
+    for obj in (armature, *(handle.get() for handle in meshes)):
         collection.objects.link(obj)
-    add_bones(armature, workshop, plan)
+    add_bones(armature, workshop.get(), plan)
     dress(armature, plan)
     action = maker.new("actions", f"{name} Rig")
-    body = rigid.body_motion(rig.rest, motion.frames)
     built = Built(
-        Handle.of("scenes", workshop),
+        workshop,
         Handle.of("collections", collection),
         Handle.of("objects", armature),
-        [Handle.of("objects", obj) for obj in meshes],
+        meshes,
         plan.names,
         key(armature, action, rig, body, motion.times, plan, options, motion.poses),
         skeleton,
         maker.made,
     )
-    yield 0.5
+    yield 0.6
     influences = weights.exact(rig.influence_bones, rig.influence_weights)
     for index, (handle, part) in enumerate(zip(built.meshes, motion.parts, strict=True)):
         skin.shape(handle.get(), part, built.armature.get(), rig.rest)
         for share in skin.weigh(handle, part, influences, plan.names):
-            yield 0.5 + 0.5 * (index + share) / len(motion.parts)
+            yield 0.6 + 0.4 * (index + share) / len(motion.parts)
         skin.bind(handle.get(), built.armature.get())
     return built
 

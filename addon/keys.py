@@ -44,6 +44,25 @@ def _bag(action, owner):
     return strip.channelbag(owner.animation_data.action_slot, ensure=True)
 
 
+def action_of(owner):
+    """Its own action, or None."""
+    return owner.animation_data.action if owner.animation_data else None
+
+
+def slot_name(owner) -> str | None:
+    """Of the action's slot that moves the owner; None before Blender had slots."""
+    slot = getattr(owner.animation_data, "action_slot", None) if owner.animation_data else None
+    return slot.identifier if slot is not None else None
+
+
+def assign(owner, action, slot: str | None) -> None:
+    """Gives the owner the action, with the slot of that name if it has one."""
+    data = owner.animation_data_create()
+    data.action = action
+    if slot is not None and slot in action.slots:
+        data.action_slot = action.slots[slot]
+
+
 def curves(action, owner):
     """A function (data_path, index, group) -> new f-curve of the owner, which has the action."""
     bag = _bag(action, owner)
@@ -210,6 +229,15 @@ class Reader:
         data = armature.animation_data
         found = _curves_of(data.action, data) if data is not None and data.action is not None else []
         self._old = {(curve.data_path, curve.array_index): curve for curve in found}
+        self.keys = 0  # written, or left as they are
+        self.keys_if_every = 0  # as many as there were without reduction
+
+    def leave(self, bone: str) -> None:
+        """Counts the keys of a bone that stays as it is."""
+        for (path, _), curve in self._old.items():
+            if path.startswith(_path(bone)):
+                self.keys += len(curve.keyframe_points)
+                self.keys_if_every += 1 if len(curve.keyframe_points) == 1 else len(self.times)
 
     def _present(self, bone: str, channel: str) -> np.ndarray:
         """[f][n] the values of a channel"""
@@ -250,8 +278,6 @@ class Writer(Reader):
         super().__init__(armature, times)
         self.action, self.size = action, size
         self._new = curves(action, armature)
-        self.keys = 0  # written
-        self.keys_if_every = 0  # as many as there were without reduction
 
     # ---- what is written
 
@@ -328,13 +354,6 @@ class Writer(Reader):
         """Whether a bone that shall not scale was given a scale."""
         keyed = any((_path(bone) + "scale", index) in self._old for index in range(3))
         return keyed or tuple(self._bones[bone].scale) != (1, 1, 1)
-
-    def leave(self, bone: str) -> None:
-        """Counts the keys of a bone that stays as it is."""
-        for (path, _), curve in self._old.items():
-            if path.startswith(_path(bone)):
-                self.keys += len(curve.keyframe_points)
-                self.keys_if_every += 1 if len(curve.keyframe_points) == 1 else len(self.times)
 
     def name_poses(self, names: list[str]) -> None:
         for time, name in zip(self.times, names, strict=True):

@@ -54,7 +54,9 @@ def way_of(motion, options: Options) -> str:
 
 def check(options: Options) -> None:
     if options.keep_motion == "FILE" and not bpy.data.filepath:
-        raise Refusal("The motion shall be kept in a file beside the .blend, and that is not saved yet: save it.")
+        raise Refusal(
+            "The motion shall be kept in a file beside the .blend, and that is not saved yet: save it."
+        )
 
 
 def _pack(mesh, motion) -> None:
@@ -89,7 +91,7 @@ def keep(armature, motion: Motion, options: Options) -> None:
     record.motion_file = ""
     way = way_of(motion, options)
     mesh["shape"] = [len(motion.frames), motion.frames.shape[1], int(motion.rest is not None)]
-    mesh["columns"] = [part.vertices.stop - part.vertices.start for part in motion.parts]
+    mesh["columns"] = [int(part.vertices.stop - part.vertices.start) for part in motion.parts]
     if way == "PACKED":
         _pack(mesh, motion)
     elif way == "FILE":
@@ -121,7 +123,7 @@ def recall(armature) -> Kept | None:
     path = bpy.path.abspath(armature.ossify.motion_file)
     try:
         with np.load(path) as arrays:
-            kept = Kept(arrays["frames"], arrays["rest"] if "rest" in arrays else None)
+            kept = Kept(arrays["frames"], arrays.get("rest"))
     except (OSError, ValueError, KeyError, EOFError) as error:
         raise Refusal(f"{path} does not hold the motion of {armature.name}: {error}.") from None
     shape = armature.ossify.memory["shape"] if armature.ossify.memory else kept.frames.shape
@@ -249,7 +251,9 @@ def read(armature) -> Snapshot:
         painted = standing.painted(obj, [bones.names[b] for b in columns])
         order = np.argsort(-painted, axis=1, kind="stable")[:, :_INFLUENCES]
         some = np.take_along_axis(painted, order, axis=1)
-        influences.append(np.pad(np.where(some > 0, number[columns][order], -1), _short(some), constant_values=-1))
+        influences.append(
+            np.pad(np.where(some > 0, number[columns][order], -1), _short(some), constant_values=-1)
+        )
         weights.append(np.pad(some, _short(some)))
         rests.append(positions(obj.data))
         counts.append(len(rests[-1]))
@@ -276,14 +280,20 @@ def snapshot(armature) -> None:
     for bone, number in zip(armature.data.bones, now.bones.numbers, strict=True):
         bone[NUMBER] = number
     bones = dataclasses.asdict(dataclasses.replace(now.bones, rests=None))
-    mesh["bones"] = json.dumps({name: value for name, value in bones.items() if name != "rests"})
-    mesh["meshes"] = json.dumps({"counts": now.counts, "topology": now.topology})
-    mesh["rests"] = now.bones.rests.astype(np.float32).ravel()
-    mesh["channels"] = now.channels.ravel()
-    used = max(int((now.influences >= 0).sum(axis=1).max()), 1)
-    mesh["influences"] = now.influences[:, :used].ravel()
-    mesh["weights"] = now.weights[:, :used].ravel()
-    mesh["rest"] = now.rest.ravel()
+    used = max(int((now.influences >= 0).sum(axis=1).max(initial=1)), 1)
+    notes = {
+        "bones": json.dumps({name: value for name, value in bones.items() if name != "rests"}),
+        "meshes": json.dumps({"counts": now.counts, "topology": now.topology}),
+        "rests": now.bones.rests.astype(np.float32).ravel(),
+        "channels": now.channels.ravel(),
+        "influences": now.influences[:, :used].ravel(),
+        "weights": now.weights[:, :used].ravel(),
+        "rest": now.rest.ravel(),
+    }
+    for name, value in notes.items():
+        if name in mesh:
+            del mesh[name]  # an array that is there keeps its length
+        mesh[name] = value
 
 
 def last(armature) -> Snapshot | None:

@@ -238,7 +238,7 @@ _WORDS = {
         EnumProperty,
         {
             "name": "Keep Motion",
-            "description": "Where the rig keeps the motion that it was made from, for a refit without the source",
+            "description": "Where the rig keeps the motion it was made from, for refits without the source",
             "items": [
                 ("AUTO", "Automatic", "In the .blend when that takes no more than 64 MB, else not at all"),
                 ("PACKED", "In the .blend", "In this file, however large it is"),
@@ -377,6 +377,14 @@ class OssifyChange(bpy.types.PropertyGroup):
     words: StringProperty(name="Change")
 
 
+class OssifyFit(bpy.types.PropertyGroup):
+    """The error of a bone or a mesh before and after a refit, in percent of the size."""
+
+    kind: StringProperty()
+    before: FloatProperty(name="Before")
+    after: FloatProperty(name="After")
+
+
 def _jump(self, context) -> None:
     if 0 <= self.frame_index < len(self.frames) and context.scene:
         context.scene.frame_set(self.frames[self.frame_index].frame)
@@ -429,6 +437,9 @@ class OssifyRig(bpy.types.PropertyGroup):
         options=set(),
     )
 
+    refitted: BoolProperty(name="Refitted")
+    rms_before: FloatProperty(name="Error Before", description="Of the last refit, in percent of the size")
+    fits: CollectionProperty(type=OssifyFit)
     changes: CollectionProperty(type=OssifyChange)
     looked: BoolProperty(name="Looked", description="Changes were looked for since the last refit")
     keep_repainted: BoolProperty(
@@ -464,6 +475,13 @@ def remember(built, motion, options: Options, report) -> None:
     for part in motion.parts:
         rig.sources.add().object = part.source.get()
     rig.first_frame, rig.last_frame = int(motion.times[0]), int(motion.times[-1])
+    note_report(rig, report)
+    for handle, part in zip(built.meshes, motion.parts, strict=True):
+        heat.store(handle.get().data, report.vertex_error[part.vertices] * (100 / report.size))
+
+
+def note_report(rig, report) -> None:
+    """How well a rig fits, onto its record."""
     for name in ("rms", "mean", "percentile_95", "maximum", "keys_moved"):
         setattr(rig, name, report.percent(getattr(report, name)))
     for name in "erms size worst_object worst_vertex worst_frame bones vertices keys keys_if_every".split():
@@ -473,15 +491,38 @@ def remember(built, motion, options: Options, report) -> None:
     rig.located, rig.location = report.located, report.percent(report.location)
     rig.free_erms = report.free.erms if report.free is not None else 0
     rig.worst_frame_error = report.percent(float(report.frame_error.max()))
+    while len(rig.frames) < len(report.times):
+        rig.frames.add()
     for row, error in enumerate(report.frame_error):
-        item = rig.frames.add()
+        item = rig.frames[row]
         item.frame, item.error = int(report.times[row]), report.percent(float(error))
         item.name = report.poses[row] if report.poses else f"Frame {report.times[row]}"
-    for handle, part in zip(built.meshes, motion.parts, strict=True):
-        heat.store(handle.get().data, report.vertex_error[part.vertices] * (100 / report.size))
 
 
-CLASSES = (OssifySettings, OssifyBake, OssifySource, OssifyFrame, OssifyWish, OssifyChange, OssifyRig)
+def note_refit(rig, result) -> None:
+    """What a refit came to."""
+    note_report(rig, result.after)
+    rig.refitted, rig.rms_before = True, result.before.percent(result.before.rms)
+    rig.changes.clear()
+    rig.looked = False
+    rig.fits.clear()
+    worst = sorted(result.bones, key=lambda line: line.after - line.before)
+    for kind, lines in (("MESH", result.meshes), ("BONE", worst)):
+        for line in lines:
+            item = rig.fits.add()
+            item.kind, item.name, item.before, item.after = kind, *line
+
+
+CLASSES = (
+    OssifySettings,
+    OssifyBake,
+    OssifySource,
+    OssifyFrame,
+    OssifyWish,
+    OssifyChange,
+    OssifyFit,
+    OssifyRig,
+)
 
 
 def register() -> None:

@@ -6,13 +6,15 @@ was painted or posed since the rig was made counts.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 
+import bpy
 import numpy as np
 
 from . import native
-from .armature import ROOT
 from .capture import matrix_of, positions, triangles_of
+from .keying import ROOT
 from .options import Refusal
 from .rigid import nearest_rotation
 
@@ -80,9 +82,11 @@ class Skin:
         return number[self.triangles[moved[self.triangles].all(axis=1)]].astype(np.int32)
 
 
-def read_skin(armature, names: list[str]) -> Skin:
+def read_skin(armature, names: list[str], meshes: list | None = None) -> Skin:
+    """Of all meshes that the armature moves, or of some."""
     back = np.linalg.inv(matrix_of(armature))
-    meshes, slices, rests, weights, triangles, count = meshes_of(armature), [], [], [], [], 0
+    meshes = meshes_of(armature) if meshes is None else meshes
+    slices, rests, weights, triangles, count = [], [], [], [], 0
     for obj in meshes:
         matrix = back @ matrix_of(obj)
         rests.append(positions(obj.data).astype(np.float64) @ matrix[:3, :3].T + matrix[:3, 3])
@@ -124,6 +128,22 @@ def read_transforms(armature, scene, layer, names: list[str], times) -> np.ndarr
     finally:
         scene.frame_set(before[0], subframe=before[1])
     return poses @ np.linalg.inv(rests)
+
+
+@contextlib.contextmanager
+def alone(armature, meshes=()):
+    """A scene, and its view layer, in which the rig is played by itself: that is quick, and the artist's
+    scene stays in its frame. What the rig depends on is evaluated with it."""
+    pose = armature.data.pose_position
+    scene = bpy.data.scenes.new("Ossify Workshop")
+    try:
+        armature.data.pose_position = "POSE"
+        for obj in (armature, *meshes):
+            scene.collection.objects.link(obj)
+        yield scene, scene.view_layers[0]
+    finally:
+        armature.data.pose_position = pose
+        bpy.data.scenes.remove(scene)
 
 
 def rigid(transforms: np.ndarray) -> np.ndarray:

@@ -97,17 +97,21 @@ class Screen:
         few = ["+dither", "-colors", "256", "-strip", "-define", "png:compression-level=9"]
         subprocess.run([convert, str(path), *few, f"PNG8:{kept}"], check=True, timeout=60)
 
-    def bar_length(self, path):
-        """Pixels of the longest progress bar in the sidebar, in a picture."""
+    def bar_lengths(self, path):
+        """Pixels of the longest progress bar in the sidebar, and of that in the status bar, in a picture."""
         convert = shutil.which("magick") or "convert"
         made = subprocess.run(
             [convert, str(path), "-depth", "8", "rgb:-"], capture_output=True, check=True, timeout=60
         )
         sidebar, window = self.region("UI"), self.window
         pixels = np.frombuffer(made.stdout, np.uint8).reshape(window.height, window.width, 3)[::-1]
-        part = pixels[sidebar.y : sidebar.y + sidebar.height, sidebar.x : sidebar.x + sidebar.width]
-        blue = np.abs(part.astype(int) - BAR).max(axis=2) < 12
-        longest = int(blue.sum(axis=1).max())
+        foot = min(area.y for area in window.screen.areas)  # the status bar is below all areas
+        beside = pixels[sidebar.y : sidebar.y + sidebar.height, sidebar.x : sidebar.x + sidebar.width]
+        return self._bar(beside), self._bar(pixels[:foot])
+
+    def _bar(self, pixels):
+        blue = np.abs(pixels.astype(int) - BAR).max(axis=2) < 12
+        longest = int(blue.sum(axis=1).max(initial=0))
         return longest if longest > CHECKBOX else 0
 
     def button(self, call):

@@ -19,8 +19,9 @@ MODULE = "bl_ext.user_default.ossify"
 CONVERT, CANCEL = "bpy.ops.ossify.convert(", "bpy.ops.ossify.cancel("
 LIMIT = 500  # seconds for everything
 # From the press until the scene is as it was, while the solver works and the viewport has been drawn. Here
-# all is drawn by the processor, which the solver and other programs want, too: the best of a few counts.
-CANCEL_LIMIT, CANCELS = 0.25, 3
+# all is drawn by the processor, which the solver and other programs want, too: the best of a few counts, and
+# where to draw the sidebar alone takes long with nothing else to do, a few times that is allowed.
+CANCEL_LIMIT, CANCELS, DRAWINGS = 0.25, 3, 3
 SETTLED = 0.5  # seconds without a new viewport
 GROWTH_LIMIT = 60.0  # until a progress bar has grown by a pixel
 PAUSE_LIMIT = 4.0  # of the interface; drawing is slow here
@@ -116,6 +117,17 @@ def watch_viewport():
     return drawn
 
 
+def drawing_the_sidebar():
+    """The seconds that takes while nothing is converted."""
+    took = []
+    for _ in range(5):
+        screen.region("UI").tag_redraw()
+        began = time.monotonic()
+        yield 0.001
+        took.append(time.monotonic() - began)
+    return float(np.median(took))
+
+
 def cancel_by(kind, place, drawn):
     """Starts a conversion and, when the solver is at work, cancels it; the seconds until it is over."""
     yield from solving()
@@ -136,6 +148,9 @@ def in_the_viewport():
 def it_cancels(before):
     drawn = watch_viewport()
     take_long()
+    yield DRAWN
+    drawing = yield from drawing_the_sidebar()
+    limit = max(CANCEL_LIMIT, DRAWINGS * drawing)
     for what, kind, place in (
         ("ESC", "ESC", in_the_viewport),
         ("Cancel", "LEFTMOUSE", lambda: screen.button(CANCEL)),
@@ -144,10 +159,10 @@ def it_cancels(before):
         for _ in range(CANCELS):
             took.append((yield from cancel_by(kind, place, drawn)))
             yield from stays_as(before, what)
-        assert min(took) < CANCEL_LIMIT, f"{what} took {took} s"
+        assert min(took) < limit, f"{what} took {took} s where {limit:.2f} are allowed"
         assert max(took) < PAUSE_LIMIT, f"{what} took {took} s"
         seconds = ", ".join(f"{each:.2f}" for each in took)
-        note(f"{what} cancels within {seconds} s; the scene is as it was")
+        note(f"{what} cancels within {seconds} s ({drawing:.2f} s to draw a sidebar); the scene is as it was")
     screen.picture("cancelled")
 
 

@@ -68,7 +68,12 @@ def bits(armature, meshes):
         for bone in armature.data.bones
     }
     skins = [
-        (mesh.name, [g.name for g in mesh.vertex_groups], groups_of(mesh), scenes.positions(mesh.data).tolist())
+        (
+            mesh.name,
+            [g.name for g in mesh.vertex_groups],
+            groups_of(mesh),
+            scenes.positions(mesh.data).tolist(),
+        )
         for mesh in meshes
     ]
     return bones, curves_of(armature), skins
@@ -231,7 +236,7 @@ def test_a_reparented_bone_keeps_the_motion(creature):
     assert armature.data.bones["Side.002.L"].parent.name == "Core.001"
 
 
-def test_painted_noise_is_kept_or_taken_back(sheet):
+def test_painted_weights_are_kept_to_the_bit(sheet):
     armature, (mesh,) = sheet.armature, sheet.meshes
     goal = source_frames(armature)
     before = error(armature, mesh, goal)
@@ -243,11 +248,16 @@ def test_painted_noise_is_kept_or_taken_back(sheet):
     assert (found.changes.repainted[mesh.name] == rows).all()
     now = groups_of(mesh)
     assert [now[v] for v in np.flatnonzero(rows)] == [painted[v] for v in np.flatnonzero(rows)]
-    paint_noise(mesh, armature, seed=4)
+
+
+def test_painted_noise_that_is_not_kept_is_gone_after_one_refit(sheet):
+    armature, (mesh,) = sheet.armature, sheet.meshes
+    goal = source_frames(armature)
+    before = error(armature, mesh, goal)
+    paint_noise(mesh, armature)
     armature.ossify.keep_repainted = False
-    for _ in range(3):
-        refitted(armature)
-    assert error(armature, mesh, goal) < 1.1 * before
+    refitted(armature)
+    assert error(armature, mesh, goal) <= before * (1 + 1e-4)
 
 
 def test_keyed_frames_are_kept_to_the_bit(creature):
@@ -281,8 +291,9 @@ def test_a_sculpted_rest_shape_is_kept(sheet):
     assert tuple(mesh.data.vertices[11].co) == point
 
 
-def test_an_added_bone_takes_the_vertices_where_it_was_put(sheet):
-    armature, (mesh,) = sheet.armature, sheet.meshes
+def test_an_added_bone_takes_the_vertices_where_it_was_put():
+    result = sheet_rig(bones=2)
+    armature, (mesh,) = result.armature, result.meshes
     goal = source_frames(armature)
     before = error(armature, mesh, goal)
 
@@ -295,7 +306,7 @@ def test_an_added_bone_takes_the_vertices_where_it_was_put(sheet):
     found = refitted(armature)
     assert found.changes.added == ["Sleeve"]
     assert "Sleeve" in armature.data.bones
-    assert error(armature, mesh, goal) <= before * (1 + 1e-4)
+    assert error(armature, mesh, goal) < 0.95 * before
     weights = standing.painted(mesh, ["Sleeve"])[:, 0]
     assert weights.max() > 0.05
     points = scenes.positions(mesh.data)
@@ -603,7 +614,8 @@ def test_refusals(sheet):
     assert "remembers nothing" in told(bpy.ops.ossify.refit)
 
 
-def test_linked_rigs_are_refused(sheet, tmp_path):
+@pytest.mark.usefixtures("sheet")
+def test_linked_rigs_are_refused(tmp_path):
     path = str(tmp_path / "rig.blend")
     bpy.ops.wm.save_as_mainfile(filepath=path)
     bpy.ops.wm.read_homefile(use_empty=True)
@@ -615,7 +627,8 @@ def test_linked_rigs_are_refused(sheet, tmp_path):
         refitted(armature)
 
 
-def test_without_the_library(sheet, monkeypatch):
+@pytest.mark.usefixtures("sheet")
+def test_without_the_library(monkeypatch):
     def missing():
         raise native.LibraryError("libossify is not here.")
 

@@ -94,7 +94,7 @@ def _compare_channels(found: Changes, then: memory.Snapshot, now: memory.Snapsho
                 found.rekeyed[now.bones.names[b]] = frames
 
 
-def _dense(influences, weights, numbers: dict[int, int]) -> np.ndarray:
+def dense_weights(influences, weights, numbers: dict[int, int]) -> np.ndarray:
     """[v][b] of the bones that are numbered"""
     lookup = np.full(max(numbers, default=-1) + 2, -1)
     lookup[list(numbers)] = list(numbers.values())
@@ -124,8 +124,8 @@ def _compare_meshes(
         if then.topology[index] != now.topology[index] or then.counts[index] != now.counts[index]:
             found.retopologised.append(name)
             continue
-        before = _dense(then.influences[old], then.weights[old], numbers)
-        after = _dense(now.influences[new], now.weights[new], numbers)
+        before = dense_weights(then.influences[old], then.weights[old], numbers)
+        after = dense_weights(now.influences[new], now.weights[new], numbers)
         rows = (np.abs(before - after) > _PAINTED).any(axis=1)
         if rows.any():
             found.repainted[name] = rows

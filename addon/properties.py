@@ -529,7 +529,7 @@ class OssifyRig(bpy.types.PropertyGroup):
     sources: CollectionProperty(type=OssifySource)
     meshes: CollectionProperty(type=OssifySource)  # of the rig, in the order of the sources
     memory: PointerProperty(type=bpy.types.Mesh, name="Memory", description="What the rig remembers")
-    motion_file: StringProperty(name="Motion", description="The file with the motion", subtype="FILE_PATH")
+    motion_file: StringProperty(name="Motion", description="The file with the motion")
     first_frame: IntProperty(name="First Frame")
     last_frame: IntProperty(name="Last Frame")
 

@@ -114,7 +114,7 @@ static int list_bones(const Pass *pass, Scratch *s, int v0, int v1) {
                 s->local[b] = 0;
             }
         }
-        for (int byte = 0; byte < plan->bytes && plan->solve_weights; byte++) {
+        for (int byte = 0; byte < plan->bytes && (plan->solve_weights || plan->removal_cost); byte++) {
             unsigned bits = plan->candidates[(size_t)v * (size_t)plan->bytes + (size_t)byte];
             for (int b = 8 * byte; bits; b++, bits >>= 1) {
                 if (bits & 1) {

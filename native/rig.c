@@ -37,17 +37,16 @@ static void read_transform(const Placement *placement, const double *from, size_
 static void read_transforms(const Problem *problem, const Placement *placement, const ossify_rig *rig,
                             int rigid, Model *model) {
     const size_t row = 4 * (size_t)model->capacity, in = 12 * (size_t)rig->bone_capacity;
-    for (int b = 0; b < model->bones && rig->held_bones; b++) {
-        model->held_bone[b] = rig->held_bones[b] != 0;
-    }
     for (size_t f = 0; f < (size_t)problem->frames; f++) {
+        uint8_t *held = model->held + f * (size_t)model->capacity;
         for (size_t b = 0; b < (size_t)model->bones; b++) {
+            held[b] = rig->held_transforms && rig->held_transforms[f * (size_t)model->bones + b];
             double *m = model->transform + 3 * f * row + 4 * b;
             m[0] = m[row + 1] = m[2 * row + 2] = 1;
             if (rig->given & OSSIFY_GIVEN_TRANSFORMS) {
                 read_transform(placement, rig->transforms + f * in + 12 * b, f, row, m);
             }
-            if (rigid && !model->held_bone[b]) {
+            if (rigid && !held[b]) {
                 make_rigid(m, row);
             }
         }
@@ -97,12 +96,12 @@ void rig_read(const Problem *problem, const Placement *placement, const ossify_r
     }
 }
 
-static void write_transforms(const Problem *problem, const Placement *placement, const Model *model,
-                             ossify_rig *rig) {
+void rig_write_transforms(const Problem *problem, const Placement *placement, const Model *model, int first,
+                          ossify_rig *rig) {
     const size_t row = 4 * (size_t)model->capacity, out = 12 * (size_t)rig->bone_capacity;
     for (size_t f = 0; f < (size_t)problem->frames; f++) {
-        for (size_t b = 0; b < (size_t)model->bones; b++) {
-            for (size_t i = 0; i < 3 && !model->held_bone[b]; i++) {
+        for (size_t b = (size_t)first; b < (size_t)model->bones; b++) {
+            for (size_t i = 0; i < 3 && !model->held[f * (size_t)model->capacity + b]; i++) {
                 const double *m = model->transform + (3 * f + i) * row + 4 * b;
                 double *to = rig->transforms + f * out + 12 * b + 4 * i;
                 memcpy(to, m, 3 * sizeof *to);
@@ -135,11 +134,11 @@ static int sort_influences(const Model *model, size_t v, int *bone, double *weig
     return used;
 }
 
-static void write_influences(const Model *model, size_t v, size_t to, ossify_rig *rig) {
+void rig_write_vertex(const Problem *problem, const Model *model, int v, ossify_rig *rig) {
     int bone[OSSIFY_MAX_INFLUENCES];
     double weight[OSSIFY_MAX_INFLUENCES], left = WEIGHT_STEPS;
-    const size_t wide = (size_t)rig->influences;
-    const int used = sort_influences(model, v, bone, weight);
+    const size_t wide = (size_t)rig->influences, to = (size_t)problem->caller[v];
+    const int used = sort_influences(model, (size_t)v, bone, weight);
     for (int i = used - 1; i > 0; i--) {
         weight[i] = floor(weight[i] * WEIGHT_STEPS); /* down, so that the strongest stays the strongest */
         left -= weight[i];
@@ -153,11 +152,11 @@ static void write_influences(const Model *model, size_t v, size_t to, ossify_rig
 
 void rig_write(const Problem *problem, const Placement *placement, const Model *model,
                const float *fixed_rest, ossify_rig *rig) {
-    write_transforms(problem, placement, model, rig);
+    rig_write_transforms(problem, placement, model, 0, rig);
     for (size_t v = 0; v < (size_t)problem->vertices; v++) {
         const size_t to = (size_t)problem->caller[v];
         if (!(problem->held && problem->held[v])) {
-            write_influences(model, v, to, rig);
+            rig_write_vertex(problem, model, (int)v, rig);
         }
         for (size_t a = 0; a < 3; a++) {
             const double inside = model->rest[3 * v + a];

@@ -38,6 +38,15 @@ class Match:
         """[p]"""
         return np.linalg.norm(self.offsets, axis=1)
 
+    def some(self, points: np.ndarray) -> Match:
+        """Of these points alone."""
+        return Match(self.corners[points], self.shares[points], self.offsets[points], self.rest)
+
+    def snapped(self, share: float) -> Match:
+        """Points with at least that share of one corner have all of it."""
+        whole = self.shares.max(axis=1, keepdims=True) >= share
+        return dataclasses.replace(self, shares=np.where(whole, self.shares >= share, self.shares))
+
     def mix(self, values: np.ndarray) -> np.ndarray:
         """Values of the mesh's vertices [v][...] at the points [p][...]"""
         shares = self.shares.reshape(*self.shares.shape, *[1] * (values.ndim - 1))

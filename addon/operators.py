@@ -82,7 +82,7 @@ def draw_status(header, _context) -> None:
         header.layout.label(text="Cancel", icon="EVENT_ESC")
 
 
-def _fail(operator, error: Exception) -> set[str]:
+def fail(operator, error: Exception) -> set[str]:
     """Tells what went wrong; what nobody foresaw goes to stderr as well."""
     if isinstance(error, _FAILURES):
         operator.report({"ERROR"}, str(error))
@@ -141,7 +141,7 @@ class OSSIFY_OT_convert(bpy.types.Operator):
         if getattr(error, "status", None) == native.Status.CANCELLED:
             self.report({"INFO"}, "Cancelled: the scene is as it was.")
             return {"CANCELLED"}
-        return _fail(self, error)
+        return fail(self, error)
 
     def _succeed(self, result: Result) -> set[str]:
         report = result.report
@@ -264,7 +264,7 @@ class OSSIFY_OT_preset(bpy.types.Operator):
         return {"FINISHED"}
 
 
-class _OfRig:
+class OfRig:
     """An operator on the active rig."""
 
     @classmethod
@@ -275,7 +275,7 @@ class _OfRig:
         return True
 
 
-class OSSIFY_OT_show_source(_OfRig, bpy.types.Operator):
+class OSSIFY_OT_show_source(OfRig, bpy.types.Operator):
     """Show the meshes that this rig was made from, or hide them again"""
 
     bl_idname = "ossify.show_source"
@@ -294,7 +294,7 @@ class OSSIFY_OT_show_source(_OfRig, bpy.types.Operator):
         return {"FINISHED"}
 
 
-class OSSIFY_OT_select_worst(_OfRig, bpy.types.Operator):
+class OSSIFY_OT_select_worst(OfRig, bpy.types.Operator):
     """Select the vertices with the largest errors, in Edit Mode"""
 
     bl_idname = "ossify.select_worst"
@@ -329,7 +329,7 @@ def _is_selected(bone) -> bool:
     return bone.select if hasattr(bone, "select") else bone.bone.select
 
 
-class _OfBones(_OfRig):
+class _OfBones(OfRig):
     """An operator on selected pose bones of the active rig."""
 
     needed = 2
@@ -399,7 +399,7 @@ class OSSIFY_OT_make_root(_OfBones, bpy.types.Operator):
         return {"FINISHED"}
 
 
-class OSSIFY_OT_forget_wishes(_OfRig, bpy.types.Operator):
+class OSSIFY_OT_forget_wishes(OfRig, bpy.types.Operator):
     """Forget all that was said of the skeleton of this rig: the next update leaves it to the motion"""
 
     bl_idname = "ossify.forget_wishes"
@@ -413,7 +413,7 @@ class OSSIFY_OT_forget_wishes(_OfRig, bpy.types.Operator):
         return {"FINISHED"}
 
 
-class OSSIFY_OT_update_skeleton(_OfRig, bpy.types.Operator):
+class OSSIFY_OT_update_skeleton(OfRig, bpy.types.Operator):
     """Hang the bones of this rig anew, by its weights, its motion and your wishes; nothing is solved"""
 
     bl_idname = "ossify.update_skeleton"
@@ -487,7 +487,7 @@ class OSSIFY_OT_bake(bpy.types.Operator):
         try:
             baked = run(bake.bake(context.scene, context.view_layer, objects, options))
         except Exception as error:
-            return _fail(self, error)
+            return fail(self, error)
         what = " and ".join(path.name for path in baked.files) or f"{baked.meshes[0].name}: shape keys"
         self.report({"INFO"}, f"{what}, {baked.samples} samples")
         return {"FINISHED"}

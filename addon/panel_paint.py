@@ -1,0 +1,37 @@
+"""The panel of what the solver does to weights and bones of a rig that stands."""
+
+import bpy
+
+from . import operators_paint
+from .operators import rig_of
+
+
+class OSSIFY_PT_weights(bpy.types.Panel):
+    bl_label = "Weights"
+    bl_space_type = "VIEW_3D"
+    bl_region_type = "UI"
+    bl_category = "Ossify"
+    bl_parent_id = "OSSIFY_PT_rig"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    @classmethod
+    def poll(cls, context):
+        return rig_of(context) is not None
+
+    def draw(self, _context):
+        column = self.layout.column(align=True)
+        for cls in operators_paint.CLASSES:
+            column.operator(cls.bl_idname)
+
+
+CLASSES = (OSSIFY_PT_weights,)
+
+
+def register() -> None:
+    for cls in CLASSES:
+        bpy.utils.register_class(cls)
+
+
+def unregister() -> None:
+    for cls in reversed(CLASSES):
+        bpy.utils.unregister_class(cls)

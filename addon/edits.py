@@ -71,8 +71,19 @@ class Subject:
         return diagonal(self.rest)
 
     def weights(self) -> np.ndarray:
-        """[v][b] float64 of sum 1"""
-        return self.skin.weights()[self.rows]
+        """[v][b] float64 of sum 1: locked groups as painted, the others with what those leave"""
+        dense = self.skin.weights()[self.rows]
+        fixed = np.where(self.locked(), self.skin.painted[self.rows], 0.0)
+        loose = np.where(self.locked(), 0.0, dense)
+        left, total = 1 - fixed.sum(axis=1, keepdims=True), loose.sum(axis=1, keepdims=True)
+        fits = (left >= 0) & (total > 0) & (fixed.any(axis=1, keepdims=True))
+        return np.where(fits, fixed + loose * (left / np.where(total > 0, total, 1)), dense)
+
+    def error(self, forms: Quadrics, weights: np.ndarray | None = None) -> float:
+        """Root mean square in percent of the size, with these weights or those that Blender uses."""
+        weights = self.skin.weights()[self.rows] if weights is None else weights
+        bones = widest(weights)
+        return 100 * forms.rms(bones, at(weights, bones)) / self.size
 
     def triangles(self) -> np.ndarray:
         return self.skin.moved_triangles()
@@ -92,22 +103,16 @@ class Subject:
         return native.Rig(np.ascontiguousarray(self.transforms[:, :, :3]), *standing.sparse(dense), rest)
 
 
-def percent_error(quadrics: Quadrics, weights: np.ndarray, size: float) -> float:
-    """Root mean square, percent of the size."""
-    bones = widest(weights)
-    return 100 * quadrics.rms(bones, at(weights, bones)) / size
-
-
 # ---- the motion
 
 
 def _value(work):
     """Of a generator, run to its end."""
-    while True:
-        try:
+    try:
+        while True:
             next(work)
-        except StopIteration as end:
-            return end.value
+    except StopIteration as end:
+        return end.value
 
 
 class _Shown:
@@ -160,10 +165,7 @@ def read(context, armature, motion: bool = True) -> Subject:
     times = [item.frame for item in record.frames]
     skin = standing.read_skin(armature, names)
     rows = np.flatnonzero(skin.moved)
-    position, armature.data.pose_position = armature.data.pose_position, "POSE"
-    try:
-        transforms = standing.read_transforms(armature, context.scene, context.view_layer, names, times)
-    finally:
-        armature.data.pose_position = position
+    with standing.alone(armature) as (scene, layer):
+        transforms = standing.read_transforms(armature, scene, layer, names, times)
     frames = _motion(context, armature, skin)[:, rows] if motion else None
     return Subject(armature, names, skin, rows, times, transforms, frames)

@@ -11,10 +11,11 @@ import dataclasses
 import bpy
 import numpy as np
 
-from . import edits, matching, native, quadrics, skin, smoothing, standing, weights
+from . import edits, matching, native, quadrics, skin, smoothing, standing
 from .capture import matrix_of, positions, triangles_of
 from .limbs import oriented
 from .options import Refusal
+from .rewrite import write_weights
 
 _SAME = 1e-7  # weights nearer than this are equal
 _TWIN = 0.9  # share of a corner, from which on a mirrored vertex is that corner's twin
@@ -58,28 +59,15 @@ def chosen(subject: edits.Subject, only=None) -> np.ndarray:
 # ---- writing
 
 
-def _write_mesh(obj, names: list[str], rows: np.ndarray, bones: np.ndarray, values: np.ndarray) -> None:
-    """Weights [r][k] of vertices `rows`: all of theirs go first, and Blender then adds them in our order."""
-    for name in names:
-        if name in obj.vertex_groups:
-            obj.vertex_groups[name].remove(rows.tolist())
-    for name, (some, amounts) in zip(names, weights.by_bone(bones, values, len(names)), strict=True):
-        if len(some):
-            group = obj.vertex_groups.get(name) or obj.vertex_groups.new(name=name)
-            for row, amount in zip(rows[some].tolist(), amounts.tolist(), strict=True):
-                group.add((row,), amount, "REPLACE")
-
-
 def write(subject: edits.Subject, dense: np.ndarray) -> int:
     """New weights [v][b] of sum 1; only vertices that change are written. How many those are."""
     changed = np.flatnonzero((np.abs(dense - subject.weights()) > _SAME).any(axis=1))
     bones = quadrics.widest(dense[changed])
-    bones, values = weights.exact(bones, quadrics.at(dense[changed], bones))
+    values, at = quadrics.at(dense[changed], bones), subject.rows[changed]
     for obj, rows in zip(subject.skin.meshes, subject.skin.slices, strict=True):
-        at = subject.rows[changed]
         mine = (at >= rows.start) & (at < rows.stop)
-        _write_mesh(obj, subject.names, at[mine] - rows.start, bones[mine], values[mine])
-        obj.data.update()
+        here = at[mine] - rows.start
+        write_weights(obj, here, bones[mine], values[mine], subject.names, subject.locked())
     return len(changed)
 
 
@@ -87,7 +75,7 @@ def _measured(context, subject: edits.Subject, forms, before: float, changed: in
     """With the error of what is now in the vertex groups."""
     context.view_layer.update()
     now = standing.read_skin(subject.armature, subject.names).weights()[subject.rows]
-    return Painted(changed, before, edits.percent_error(forms, now, subject.size))
+    return Painted(changed, before, subject.error(forms, now))
 
 
 def _most(subject: edits.Subject) -> int:
@@ -101,7 +89,7 @@ def smooth(context, armature, budget: float, rounds: int, only=None) -> Painted:
     """Smooths over the surface as far as the error grows by no more than the budget, percent of the size."""
     subject = edits.read(context, armature)
     free, dense, forms = chosen(subject, only), subject.weights(), subject.quadrics()
-    before = edits.percent_error(forms, dense, subject.size)
+    before = subject.error(forms)
     smoothed = smoothing.smooth(
         forms,
         smoothing.Ring(subject.triangles(), len(dense)),
@@ -146,7 +134,7 @@ def prune(context, armature, most: int, only=None) -> Painted:
     """At most so many influences on each vertex."""
     subject = edits.read(context, armature)
     free, dense, forms = chosen(subject, only), subject.weights(), subject.quadrics()
-    before = edits.percent_error(forms, dense, subject.size)
+    before = subject.error(forms)
     fewer = pruned(forms, dense, most, free, subject.locked())
     return _measured(context, subject, forms, before, write(subject, fewer))
 
@@ -277,9 +265,8 @@ def transfer(context, armature, copies: list, limit: float) -> Painted:
             if name in copy.vertex_groups:
                 copy.vertex_groups.remove(copy.vertex_groups[name])
         rows = np.arange(len(new))
-        _write_mesh(copy, names, rows, *weights.exact(bones, quadrics.at(new, bones)))
+        write_weights(copy, rows, bones, quadrics.at(new, bones), names)
         if not any(m.type == "ARMATURE" and m.object == armature for m in copy.modifiers):
             skin.bind(copy, armature)
-        copy.data.update()
     context.view_layer.update()
     return Painted(sum(len(match.corners) for match in found))

@@ -99,8 +99,7 @@ def test_smoothing_leaves_locked_groups_and_what_is_not_selected():
     assert after[60:] == before[60:]
     assert after[:60] != before[:60]
     for old, new in zip(before, after, strict=True):
-        share = old.get(locked, 0) / sum(old.values())  # as Blender used it
-        assert new.get(locked, 0) / sum(new.values()) == pytest.approx(share, abs=2e-7)
+        assert new.get(locked, 0) == old.get(locked, 0)
 
 
 def test_a_hidden_source_is_read_and_stays_hidden():
@@ -109,7 +108,8 @@ def test_a_hidden_source_is_read_and_stays_hidden():
     source.hide_viewport = True
     done = painting.smooth(bpy.context, armature, 0.0, 5)
     assert done.before == pytest.approx(before, abs=1e-4)
-    assert source.hide_viewport and not source.hide_get()
+    assert source.hide_viewport
+    assert not source.hide_get()
 
 
 def test_nothing_selected_is_refused():
@@ -192,7 +192,7 @@ def test_pruning_keeps_locked_groups():
     mesh.vertex_groups[locked].lock_weight = True
     painting.prune(bpy.context, armature, 2)
     for old, new in zip(before, painted(mesh), strict=True):
-        assert new.get(locked, 0) == pytest.approx(old.get(locked, 0), abs=2e-7)
+        assert new.get(locked, 0) == old.get(locked, 0)
         assert len(new) <= 2 or len(old) <= 2
 
 
@@ -313,7 +313,8 @@ def test_a_copy_elsewhere_is_refused(shift):
     bpy.context.view_layer.update()
     with pytest.raises(painting.Refusal, match=r"vertices of Dense lie farther than 2 %"):
         painting.transfer(bpy.context, armature, [copy], matching.LIMIT)
-    assert not copy.vertex_groups and not copy.modifiers
+    assert not copy.vertex_groups
+    assert not copy.modifiers
 
 
 def test_a_copy_that_shares_the_mesh_is_refused():

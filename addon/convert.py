@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Generator
 from typing import NamedTuple
 
-from . import native, report
+from . import memory, native, report
 from .build import Built, build, discard, hand_over
 from .capture import Motion, capture
 from .options import Options
@@ -111,6 +111,7 @@ def convert(scene, view_layer, objects, options: Options) -> Generator[Step, Non
     """The first object gives the rig its place and its name."""
     clock = _Clock()
     native.library()  # refuses at once when it is not there
+    memory.check(options)
     motion = yield from _each("Reading", capture(scene, view_layer, objects, options))
     clock.lap("capture")
     solved = yield from _solve(motion, options)
@@ -124,6 +125,7 @@ def convert(scene, view_layer, objects, options: Options) -> Generator[Step, Non
         clock.lap("measure")
         measured.seconds = clock.seconds
         remember(built, motion, options, measured)
+        memory.begin(built, motion, options)
         hand_over(built, motion, options)
     except BaseException:
         discard(built.made)

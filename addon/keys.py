@@ -201,25 +201,18 @@ def _quaternion(mode: str, values: np.ndarray) -> np.ndarray:
     return np.array([tuple(Euler(row, mode).to_quaternion()) for row in values])
 
 
-class Writer:
-    """Writes the tracks of bones into an action, and gives it to the armature object."""
+class Reader:
+    """The channels of pose bones as they stand in an action; without one, those of the bones themselves."""
 
-    def __init__(self, armature, action, times: np.ndarray, size: float):
-        self.action, self.times, self.size = action, np.asarray(times, np.float32), size
+    def __init__(self, armature, times):
+        self.times = np.asarray(times, np.float32)
         self._bones = armature.pose.bones
-        data = armature.animation_data_create()
-        if data.action != action:
-            data.action = action
-        self._bag = _bag(action, armature)
-        self._old = {(curve.data_path, curve.array_index): curve for curve in self._bag.fcurves}
-        self._new = curves(action, armature)
-        self.keys = 0  # written
-        self.keys_if_every = 0  # as many as there were without reduction
-
-    # ---- what stands
+        data = armature.animation_data
+        found = _curves_of(data.action, data) if data is not None and data.action is not None else []
+        self._old = {(curve.data_path, curve.array_index): curve for curve in found}
 
     def _present(self, bone: str, channel: str) -> np.ndarray:
-        """[f][n] the values of a channel as they stand"""
+        """[f][n] the values of a channel"""
         fixed = getattr(self._bones[bone], channel)
         columns = []
         for index in range(len(fixed)):
@@ -241,9 +234,24 @@ class Writer:
         return Channels(location, _quaternion(mode, turned), scale, inner)
 
     def goes_on(self, bone: str) -> bool:
-        """Whether keys of the bone come after the frames that are written."""
+        """Whether keys of the bone come after the frames."""
         curves = (curve for (path, _), curve in self._old.items() if path.startswith(_path(bone)))
         return any(curve.range()[1] > self.times[-1] + _ON for curve in curves)
+
+
+class Writer(Reader):
+    """Writes the tracks of bones into an action, and gives it to the armature object."""
+
+    def __init__(self, armature, action, times: np.ndarray, size: float):
+        data = armature.animation_data_create()
+        if data.action != action:
+            data.action = action
+        self._bag = _bag(action, armature)
+        super().__init__(armature, times)
+        self.action, self.size = action, size
+        self._new = curves(action, armature)
+        self.keys = 0  # written
+        self.keys_if_every = 0  # as many as there were without reduction
 
     # ---- what is written
 

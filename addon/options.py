@@ -39,6 +39,7 @@ class Options:
     keys: str = "REDUCED"  # EVERY, REDUCED
     key_tolerance: float = 0.1  # percent of the size
     hide_source: bool = True
+    keep_motion: str = "AUTO"  # AUTO, PACKED, FILE, NONE
     seed: int = 0
     threads: int = 0
 

@@ -234,6 +234,19 @@ _WORDS = {
         BoolProperty,
         {"name": "Hide Source", "description": "Hide the source meshes when the rig is made"},
     ),
+    "keep_motion": (
+        EnumProperty,
+        {
+            "name": "Keep Motion",
+            "description": "Where the rig keeps the motion that it was made from, for a refit without the source",
+            "items": [
+                ("AUTO", "Automatic", "In the .blend when that takes no more than 64 MB, else not at all"),
+                ("PACKED", "In the .blend", "In this file, however large it is"),
+                ("FILE", "Beside the .blend", "In a file of its own in the folder of the .blend"),
+                ("NONE", "Not", "A refit needs the source, or another one with the same mesh"),
+            ],
+        },
+    ),
     "seed": (
         IntProperty,
         {"name": "Seed", "description": "Another seed may find a slightly different rig", "min": 0},
@@ -347,6 +360,7 @@ class OssifyFrame(bpy.types.PropertyGroup):
 
     frame: IntProperty(name="Frame")
     error: FloatProperty(name="Error", description="Root mean square, in percent of the size")
+    held: BoolProperty(name="Held", description="A refit leaves the pose of this frame as it is")
 
 
 class OssifyWish(bpy.types.PropertyGroup):
@@ -355,6 +369,12 @@ class OssifyWish(bpy.types.PropertyGroup):
     first: StringProperty(name="Bone")
     second: StringProperty(name="Bone")
     joined: BoolProperty(name="Joined", description="Joined by a joint, or kept apart")
+
+
+class OssifyChange(bpy.types.PropertyGroup):
+    """What was changed on a rig; its name is the kind."""
+
+    words: StringProperty(name="Change")
 
 
 def _jump(self, context) -> None:
@@ -369,6 +389,9 @@ class OssifyRig(bpy.types.PropertyGroup):
     blender: StringProperty(name="Blender")
     settings: PointerProperty(type=OssifySettings)
     sources: CollectionProperty(type=OssifySource)
+    meshes: CollectionProperty(type=OssifySource)  # of the rig, in the order of the sources
+    memory: PointerProperty(type=bpy.types.Mesh, name="Memory", description="What the rig remembers")
+    motion_file: StringProperty(name="Motion", description="The file with the motion", subtype="FILE_PATH")
     first_frame: IntProperty(name="First Frame")
     last_frame: IntProperty(name="Last Frame")
 
@@ -404,6 +427,18 @@ class OssifyRig(bpy.types.PropertyGroup):
         " hinge, yellow hardly turns, red is a guess",
         update=lambda self, _context: joints.show(self.id_data, self.show_joints),
         options=set(),
+    )
+
+    changes: CollectionProperty(type=OssifyChange)
+    looked: BoolProperty(name="Looked", description="Changes were looked for since the last refit")
+    keep_repainted: BoolProperty(
+        name="Keep Painted Weights", description="Vertices that you painted keep their weights", default=True
+    )
+    keep_rekeyed: BoolProperty(
+        name="Keep Poses", description="Bones keep their pose in frames that you keyed", default=True
+    )
+    keep_sculpted: BoolProperty(
+        name="Keep Sculpted Shape", description="Vertices that you moved stay where they are", default=True
     )
 
     worst_frame_error: FloatProperty(name="Error of the Worst Frame", precision=4)
@@ -446,7 +481,7 @@ def remember(built, motion, options: Options, report) -> None:
         heat.store(handle.get().data, report.vertex_error[part.vertices] * (100 / report.size))
 
 
-CLASSES = (OssifySettings, OssifyBake, OssifySource, OssifyFrame, OssifyWish, OssifyRig)
+CLASSES = (OssifySettings, OssifyBake, OssifySource, OssifyFrame, OssifyWish, OssifyChange, OssifyRig)
 
 
 def register() -> None:

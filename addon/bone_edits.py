@@ -14,7 +14,20 @@ import bpy
 import numpy as np
 from mathutils import Vector
 
-from . import channels, edits, joints, keys, local_fit, native, placement, quadrics, references, rewrite
+from . import (
+    amend,
+    changes,
+    channels,
+    edits,
+    joints,
+    keys,
+    local_fit,
+    native,
+    placement,
+    quadrics,
+    references,
+    rewrite,
+)
 from .armature import edit_mode, paint
 from .keying import ROOT, tolerance_of
 from .local_fit import Fit
@@ -68,6 +81,7 @@ class _Change:
     rewritten: np.ndarray  # [v] vertices whose weights may have changed
     rekeyed: list[str]  # bones whose transforms or parents change
     removed: list[str]
+    moved: tuple[str, ...] = ()  # bones that are new, or lie elsewhere
 
 
 def _loose(subject: edits.Subject, armature, change: _Change) -> list[str]:
@@ -130,6 +144,10 @@ def _write(context, subject: edits.Subject, change: _Change, hang) -> None:
     options = armature.ossify.settings.options()
     rewrite.write_keys(armature, action, transforms, np.array(subject.times), named, options)
     context.view_layer.update()
+    rows = np.zeros(len(subject.skin.rest), bool)
+    rows[subject.rows] = change.rewritten
+    painted = {obj: rows[part] for obj, part in zip(subject.skin.meshes, subject.skin.slices, strict=True)}
+    amend.amend(armature, set(named), set(change.moved), set(change.removed), painted)
 
 
 def _finish(context, subject: edits.Subject, before: float, bones: list[str], notes: list[str]) -> Edited:
@@ -270,9 +288,7 @@ def _joint(subject: edits.Subject, fit: Fit, b: int, parent: int) -> tuple[np.nd
     rows = np.flatnonzero(shares.sum(axis=1) > 0)
     shares = shares[rows] / shares[rows].sum(axis=1, keepdims=True)
     rest = np.ascontiguousarray(subject.rest[rows], np.float32)
-    rig = native.Rig(
-        np.ascontiguousarray(fit.transforms[:, pair, :3]), *_two(shares), rest
-    )
+    rig = native.Rig(np.ascontiguousarray(fit.transforms[:, pair, :3]), *_two(shares), rest)
     wishes = native.Wishes(root=0, symmetry="none", demanded=[(0, 1)])
     skeleton = native.connect(rig, None, wishes)
     return skeleton.joints[1], skeleton
@@ -323,7 +339,7 @@ def add_at_worst(context, armature) -> Edited:
         bone.parent = bones[like] if _joined(armature) else bones[like].parent
 
     rekeyed = [fit.names[b] for b in np.flatnonzero(touched)]
-    _write(context, subject, _Change(fit, free, rekeyed, []), hang)
+    _write(context, subject, _Change(fit, free, rekeyed, [], (name,)), hang)
     _dress(armature, name, like)
     _note_joint(armature, name, skeleton)
     return _finish(context, subject, before, [name], [])
@@ -414,7 +430,7 @@ def split(context, armature, name: str) -> Edited:
             bones[child].use_connect = connected[child]
 
     rekeyed = [name, new, *(child for child in (cut.children if cut else []) if child in subject.names)]
-    _write(context, subject, _Change(fit, free, rekeyed, []), hang)
+    _write(context, subject, _Change(fit, free, rekeyed, [], (name, new)), hang)
     _dress(armature, new, name)
     _note_joint(armature, new, skeleton)
     return _finish(context, subject, before, [new], [])
@@ -425,19 +441,19 @@ def split(context, armature, name: str) -> Edited:
 
 def protected(armature, names: list[str]) -> set[str]:
     """Bones that hold something of an artist's, and are not removed."""
-    bones, pose, found = armature.data.bones, armature.pose.bones, set()
+    bones, pose, found = armature.data.bones, armature.pose.bones, set(changes.find(armature).added)
     data = armature.animation_data
     action = data.action if data else None
     for name in names:
         controls = [child for child in bones[name].children if not child.use_deform]
         shaped = pose[name].custom_shape is not None or bool(pose[name].constraints)
-        if shaped or controls or keys.is_driven(armature, action, name) or name not in made_names(armature):
+        if shaped or controls or keys.is_driven(armature, action, name):
             found.add(name)
     found |= {reference.bone for reference in references.to(armature, names)}
     for obj in armature.children:
         if obj.type == "MESH":
             found |= {group.name for group in obj.vertex_groups if group.lock_weight} & set(names)
-    return found
+    return found & set(names)
 
 
 @dataclasses.dataclass

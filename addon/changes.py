@@ -104,7 +104,9 @@ def _dense(influences, weights, numbers: dict[int, int]) -> np.ndarray:
     return dense
 
 
-def _compare_meshes(found: Changes, armature, then: memory.Snapshot, now: memory.Snapshot, size: float) -> None:
+def _compare_meshes(
+    found: Changes, armature, then: memory.Snapshot, now: memory.Snapshot, size: float
+) -> None:
     both = {n for n, d in zip(then.bones.numbers, then.bones.deforms, strict=True) if d}
     both &= {n for n, d in zip(now.bones.numbers, now.bones.deforms, strict=True) if d}
     added = {n for n, d in zip(now.bones.numbers, now.bones.deforms, strict=True) if d} - both

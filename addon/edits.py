@@ -10,7 +10,7 @@ import dataclasses
 import bpy
 import numpy as np
 
-from . import native, standing
+from . import changes, memory, native, standing
 from .capture import capture
 from .options import Refusal
 from .placement import diagonal
@@ -52,7 +52,7 @@ def check(armature) -> None:
 
 @dataclasses.dataclass
 class Subject:
-    """A standing rig; vertices are those that the armature moves, rows [v] of the skin."""
+    """A standing rig; vertices are those that the armature moves and that it was made with, rows of the skin."""
 
     armature: object
     names: list[str]  # of deform bones
@@ -61,6 +61,7 @@ class Subject:
     times: list[int]
     transforms: np.ndarray  # [f][b][4][4] rest to frame, as Blender evaluates them
     frames: np.ndarray | None  # [f][v][3] what the rig was made from; None: not asked for
+    holds: changes.Holds  # of the skin's vertices
 
     @property
     def rest(self) -> np.ndarray:
@@ -86,12 +87,15 @@ class Subject:
         return 100 * forms.rms(bones, at(weights, bones)) / self.size
 
     def triangles(self) -> np.ndarray:
-        return self.skin.moved_triangles()
+        """[t][3] of the vertices alone, which count from 0"""
+        number = np.full(len(self.skin.rest), -1)
+        number[self.rows] = np.arange(len(self.rows))
+        corners = number[self.skin.triangles]
+        return corners[(corners >= 0).all(axis=1)].astype(np.int32)
 
     def locked(self) -> np.ndarray:
-        """[b] whether a mesh has the bone's vertex group locked"""
-        groups = [obj.vertex_groups for obj in self.skin.meshes]
-        return np.array([any(g[name].lock_weight for g in groups if name in g) for name in self.names], bool)
+        """[b] whether the bone's weights are held"""
+        return self.holds.groups
 
     def quadrics(self) -> Quadrics:
         return Quadrics(self.transforms, self.rest, self.frames)
@@ -135,37 +139,60 @@ class _Shown:
             obj.hide_viewport = disabled
 
 
-def _motion(context, armature, skin: standing.Skin) -> np.ndarray:
-    """[f][v][3] of the skin's vertices in the armature's space, captured again from the sources"""
+def _captured(context, armature) -> np.ndarray:
+    """[f][v][3] of the sources' vertices, as they move now"""
     record, layer = armature.ossify, context.view_layer
     found = [item.object for item in record.sources]
     if not found or any(obj is None or layer.objects.get(obj.name) != obj for obj in found):
-        raise Refusal(f"The source of {armature.name} is not in this view layer, and its motion is needed.")
+        raise Refusal(
+            f"{armature.name} has not kept its motion, and its source is not in this view layer: bring it back."
+        )
     options = record.settings.options()
     if options.frames != "POSES":
-        options.frames, options.frame_start, options.frame_end = (
-            "CUSTOM",
-            record.first_frame,
-            record.last_frame,
-        )
+        options.frames = "CUSTOM"
+        options.frame_start, options.frame_end = record.first_frame, record.last_frame
     with _Shown(layer, found):
-        motion = _value(capture(context.scene, layer, found, options))
-    if motion.frames.shape[:2] != (len(record.frames), len(skin.rest)):
+        return _value(capture(context.scene, layer, found, options)).frames
+
+
+def _motion(context, armature, skin: standing.Skin, rows: np.ndarray) -> np.ndarray:
+    """[f][v][3] of these vertices of the skin, in the armature's space: as it was kept, or captured again"""
+    kept, record = memory.recall(armature), armature.ossify
+    frames = kept.frames if kept is not None else _captured(context, armature)
+    meshes = [item.object for item in record.meshes]
+    present = [obj for obj in meshes if obj in skin.meshes]
+    counts = [len(obj.data.vertices) for obj in present]
+    if len(present) != len(meshes) or frames.shape[:2] != (len(record.frames), sum(counts)):
         raise Refusal(
-            f"{armature.name} has {len(skin.rest)} vertices and {len(record.frames)} frames, and its source"
-            f" {motion.frames.shape[1]} and {motion.frames.shape[0]}: they must be the same."
+            f"{armature.name} moves {sum(counts)} vertices that it was made with, and its motion has"
+            f" {frames.shape[1]}: vertices that were added or removed have no motion."
         )
-    return motion.frames
+    whole = np.zeros((len(frames), len(skin.rest), 3), np.float32)
+    for obj, column in zip(present, np.cumsum(counts) - counts, strict=True):
+        part = skin.slices[skin.meshes.index(obj)]
+        whole[:, part] = frames[:, column : column + len(obj.data.vertices)]
+    return whole[:, rows]
 
 
-def read(context, armature, motion: bool = True) -> Subject:
-    """The rig as it stands, and with `motion` what it was made from; the scene stays as it is."""
+def _own_rows(armature, skin: standing.Skin) -> np.ndarray:
+    """The vertices that are moved, of meshes that the rig was made with."""
+    own = np.zeros(len(skin.rest), bool)
+    for obj in memory.meshes_of(armature):
+        own[skin.slices[skin.meshes.index(obj)]] = True
+    if not (own & skin.moved).any():
+        raise Refusal(f"{armature.name} no longer moves the meshes that it was made with.")
+    return np.flatnonzero(own & skin.moved)
+
+
+def read(context, armature, motion: bool = True, frames: np.ndarray | None = None) -> Subject:
+    """The rig as it stands, and with `motion` what it was made from, `frames` if that is at hand."""
     check(armature)
-    record, names = armature.ossify, standing.bone_names(armature)
-    times = [item.frame for item in record.frames]
+    names, times = standing.bone_names(armature), [item.frame for item in armature.ossify.frames]
     skin = standing.read_skin(armature, names)
-    rows = np.flatnonzero(skin.moved)
+    rows = _own_rows(armature, skin)
     with standing.alone(armature) as (scene, layer):
         transforms = standing.read_transforms(armature, scene, layer, names, times)
-    frames = _motion(context, armature, skin)[:, rows] if motion else None
-    return Subject(armature, names, skin, rows, times, transforms, frames)
+    if motion and frames is None:
+        frames = _motion(context, armature, skin, rows)
+    holds = changes.holds(armature, skin, names, changes.find(armature))
+    return Subject(armature, names, skin, rows, times, transforms, frames, holds)

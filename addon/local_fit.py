@@ -39,7 +39,7 @@ def held_transforms(subject: edits.Subject, names: list[str], touched: np.ndarra
     fixed = rewrite.held_with_ancestors(
         subject.armature, data.action if data else None, known, None, len(subject.times), False
     )
-    held[:, old] |= fixed
+    held[:, old] |= fixed | subject.holds.transforms[:, [subject.names.index(name) for name in known]]
     return held
 
 
@@ -52,6 +52,7 @@ def error(subject: edits.Subject, rig: native.Rig) -> float:
 def fit(subject: edits.Subject, names: list[str], rig: native.Rig, touched, free) -> Fit:
     """Solves the transforms of touched bones [b] and the weights of free vertices [v] of a whole rig."""
     locked = dict(zip(subject.names, subject.locked(), strict=True))
+    free = free & ~subject.holds.vertices[subject.rows]
     given = native.Rig(
         rig.transforms,
         rig.influence_bones,

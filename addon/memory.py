@@ -54,7 +54,9 @@ def way_of(motion, options: Options) -> str:
 
 def check(options: Options) -> None:
     if options.keep_motion == "FILE" and not bpy.data.filepath:
-        raise Refusal("The motion shall be kept in a file beside the .blend, and that is not saved yet: save it.")
+        raise Refusal(
+            "The motion shall be kept in a file beside the .blend, and that is not saved yet: save it."
+        )
 
 
 def _pack(mesh, motion) -> None:
@@ -89,7 +91,7 @@ def keep(armature, motion: Motion, options: Options) -> None:
     record.motion_file = ""
     way = way_of(motion, options)
     mesh["shape"] = [len(motion.frames), motion.frames.shape[1], int(motion.rest is not None)]
-    mesh["columns"] = [part.vertices.stop - part.vertices.start for part in motion.parts]
+    mesh["columns"] = [int(part.vertices.stop - part.vertices.start) for part in motion.parts]
     if way == "PACKED":
         _pack(mesh, motion)
     elif way == "FILE":
@@ -249,7 +251,9 @@ def read(armature) -> Snapshot:
         painted = standing.painted(obj, [bones.names[b] for b in columns])
         order = np.argsort(-painted, axis=1, kind="stable")[:, :_INFLUENCES]
         some = np.take_along_axis(painted, order, axis=1)
-        influences.append(np.pad(np.where(some > 0, number[columns][order], -1), _short(some), constant_values=-1))
+        influences.append(
+            np.pad(np.where(some > 0, number[columns][order], -1), _short(some), constant_values=-1)
+        )
         weights.append(np.pad(some, _short(some)))
         rests.append(positions(obj.data))
         counts.append(len(rests[-1]))
@@ -272,18 +276,30 @@ def _short(some: np.ndarray):
 
 def snapshot(armature) -> None:
     """Notes the rig as it is: from now on this is what changes are counted from."""
-    mesh, now = _mesh(armature), read(armature)
+    now = read(armature)
     for bone, number in zip(armature.data.bones, now.bones.numbers, strict=True):
         bone[NUMBER] = number
+    note(armature, now)
+
+
+def note(armature, now: Snapshot) -> None:
+    """Notes this as what changes are counted from."""
+    mesh = _mesh(armature)
     bones = dataclasses.asdict(dataclasses.replace(now.bones, rests=None))
     mesh["bones"] = json.dumps({name: value for name, value in bones.items() if name != "rests"})
     mesh["meshes"] = json.dumps({"counts": now.counts, "topology": now.topology})
-    mesh["rests"] = now.bones.rests.astype(np.float32).ravel()
-    mesh["channels"] = now.channels.ravel()
     used = max(int((now.influences >= 0).sum(axis=1).max()), 1)
-    mesh["influences"] = now.influences[:, :used].ravel()
-    mesh["weights"] = now.weights[:, :used].ravel()
-    mesh["rest"] = now.rest.ravel()
+    arrays = {
+        "rests": now.bones.rests.astype(np.float32),
+        "channels": now.channels,
+        "influences": now.influences[:, :used],
+        "weights": now.weights[:, :used],
+        "rest": now.rest,
+    }
+    for name, values in arrays.items():
+        if name in mesh:
+            del mesh[name]  # Blender keeps the old length, and writes past it
+        mesh[name] = values.ravel()
 
 
 def last(armature) -> Snapshot | None:

@@ -11,7 +11,7 @@ import dataclasses
 import bpy
 import numpy as np
 
-from . import edits, matching, native, quadrics, skin, smoothing, standing
+from . import changes, edits, matching, native, quadrics, skin, smoothing, standing
 from .capture import matrix_of, positions, triangles_of
 from .limbs import oriented
 from .options import Refusal
@@ -43,16 +43,16 @@ def error_words(before: float, after: float) -> str:
 
 
 def chosen(subject: edits.Subject, only=None) -> np.ndarray:
-    """[v] the vertices to paint: of one mesh or of all; where a mesh has a paint mask, the selected ones."""
+    """[v] the vertices to paint, of one mesh or of all: with a paint mask the selected ones, and none held."""
     result = np.zeros(len(subject.skin.rest), bool)
     for obj, rows in zip(subject.skin.meshes, subject.skin.slices, strict=True):
         if only in (None, obj):
             selected = np.ones(len(obj.data.vertices), bool)
             if obj.data.use_paint_mask or obj.data.use_paint_mask_vertex:
                 obj.data.vertices.foreach_get("select", selected)
-            result[rows] = selected
+            result[rows] = selected & ~changes.held_vertices(obj.data)
     if not result[subject.rows].any():
-        raise Refusal("No vertex is selected: select some, or turn the paint mask off.")
+        raise Refusal("No vertex that may change is selected: select some, or turn the paint mask off.")
     return result[subject.rows]
 
 

@@ -48,9 +48,7 @@ def _of_object(armature, obj) -> Iterator[Reference]:
             target = getattr(modifier, "object" + end, None)
             if target == armature and getattr(modifier, prop.identifier):
                 words = f"{obj.name}'s modifier {modifier.name}"
-                yield Reference(
-                    getattr(modifier, prop.identifier), words, _setter(modifier, prop.identifier)
-                )
+                yield Reference(getattr(modifier, prop.identifier), words, _setter(modifier, prop.identifier))
     if obj.type == "ARMATURE":
         for bone in obj.pose.bones:
             yield from _of_constraints(armature, bone.constraints, bone.name)

@@ -1,8 +1,8 @@
 """Ossify: turns moving meshes into rigs."""
 
-from . import command, operators, operators_paint, panel, panel_paint, properties
+from . import command, operators, operators_bones, operators_paint, panel, panel_paint, properties
 
-_ROOMS = (properties, operators, operators_paint, panel, panel_paint, command)
+_ROOMS = (properties, operators, operators_bones, operators_paint, panel, panel_paint, command)
 
 
 def register():

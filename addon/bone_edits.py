@@ -36,6 +36,7 @@ from .painting import error_words
 
 _GOLDEN = 0.618034  # of a colour wheel, from one bone's hue to the next
 _SIDEWAYS = 0.5  # cosine to the bone, below which its two parts lie side by side
+_WORTH = 1e-4  # percent of the size: what lowers the error by less does nothing
 _CUT = 0.15  # of a bone, that is left on either side of a cut at least
 _NAME = re.compile(r"^(.*?)(?:\.(\d+))?(\.[LR])?$")
 
@@ -323,7 +324,7 @@ def add_at_worst(context, armature) -> Edited:
     name = next_name(armature, like)
     free = (grown.dense_weights()[:, touched] > 0).any(axis=1)
     fit = local_fit.fit(subject, [*subject.names, name], grown, touched, free)
-    if fit.error >= before:
+    if fit.error > before - _WORTH:
         raise Refusal(f"One bone more does not lower the error of {armature.name}: nothing was changed.")
     head, tail, facing = _place(subject, fit, count)
     skeleton = None
@@ -396,7 +397,7 @@ def split(context, armature, name: str) -> Edited:
     new = next_name(armature, name)
     free = (grown.dense_weights()[:, touched] > 0).any(axis=1)
     fit = local_fit.fit(subject, [*subject.names, new], grown, touched, free)
-    if fit.error >= before or not (fit.weights[:, [b, count]] > 0).any(axis=0).all():
+    if fit.error > before - _WORTH or not (fit.weights[:, [b, count]] > 0).any(axis=0).all():
         raise Refusal(f"All that {name} moves moves alike: there is nothing to split.")
     bone = armature.data.bones[name]
     way = np.array(bone.tail_local - bone.head_local, np.float64)

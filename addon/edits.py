@@ -52,7 +52,7 @@ def check(armature) -> None:
 
 @dataclasses.dataclass
 class Subject:
-    """A standing rig; vertices are those that the armature moves and that it was made with, rows of the skin."""
+    """A standing rig; vertices are rows of the skin: those that it moves and was made with."""
 
     armature: object
     names: list[str]  # of deform bones
@@ -145,7 +145,8 @@ def _captured(context, armature) -> np.ndarray:
     found = [item.object for item in record.sources]
     if not found or any(obj is None or layer.objects.get(obj.name) != obj for obj in found):
         raise Refusal(
-            f"{armature.name} has not kept its motion, and its source is not in this view layer: bring it back."
+            f"{armature.name} has not kept its motion, and its source is not in this view layer:"
+            " bring it back."
         )
     options = record.settings.options()
     if options.frames != "POSES":

@@ -49,10 +49,8 @@ def error(subject: edits.Subject, rig: native.Rig) -> float:
     return 100 * measured.rms / subject.size
 
 
-def fit(subject: edits.Subject, names: list[str], rig: native.Rig, touched, free) -> Fit:
-    """Solves the transforms of touched bones [b] and the weights of free vertices [v] of a whole rig."""
+def _solved(subject: edits.Subject, names: list[str], rig: native.Rig, touched, free) -> native.Rig:
     locked = dict(zip(subject.names, subject.locked(), strict=True))
-    free = free & ~subject.holds.vertices[subject.rows]
     given = native.Rig(
         rig.transforms,
         rig.influence_bones,
@@ -63,7 +61,22 @@ def fit(subject: edits.Subject, names: list[str], rig: native.Rig, touched, free
         held_groups=np.array([locked.get(name, False) for name in names], np.uint8),
     )
     settings = solver(subject, len(names))
-    solved, _ = native.decompose(rig.rest, subject.frames, subject.triangles(), settings, given)
-    dense = solved.dense_weights().astype(np.float64)
+    return native.decompose(rig.rest, subject.frames, subject.triangles(), settings, given)[0]
+
+
+def fit(subject: edits.Subject, names: list[str], rig: native.Rig, touched, free) -> Fit:
+    """Solves the transforms of touched bones [b] and the weights of free vertices [v] of a whole rig.
+
+    Transforms first, by themselves: bones that an edit has just made or merged are far from where they
+    belong, and weights solved for them would be as far.
+    """
+    free = free & ~subject.holds.vertices[subject.rows]
+    tried = [rig]
+    if touched.any():
+        tried.append(_solved(subject, names, rig, touched, np.zeros(len(free), bool)))
+    if free.any():
+        tried.append(_solved(subject, names, tried[-1], touched, free))
+    best = min(tried[1:] or tried, key=lambda some: error(subject, some))
+    dense = best.dense_weights().astype(np.float64)
     dense /= dense.sum(axis=1, keepdims=True)
-    return Fit(names, dense, channels.homogeneous(solved.transforms), error(subject, solved))
+    return Fit(names, dense, channels.homogeneous(best.transforms), error(subject, best))

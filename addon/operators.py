@@ -324,7 +324,7 @@ class OSSIFY_OT_select_worst(OfRig, bpy.types.Operator):
         return {"FINISHED"}
 
 
-def _is_selected(bone) -> bool:
+def is_selected(bone) -> bool:
     """Of a pose bone, in Blender 5 and before."""
     return bone.select if hasattr(bone, "select") else bone.bone.select
 
@@ -337,7 +337,7 @@ class _OfBones(OfRig):
     @classmethod
     def selected(cls, context) -> list[str]:
         pose = rig_of(context).pose.bones
-        return sorted(bone.name for bone in pose if bone.bone.use_deform and _is_selected(bone))
+        return sorted(bone.name for bone in pose if bone.bone.use_deform and is_selected(bone))
 
     @classmethod
     def poll(cls, context):

@@ -43,7 +43,7 @@ def error_words(before: float, after: float) -> str:
 
 
 def chosen(subject: edits.Subject, only=None) -> np.ndarray:
-    """[v] the vertices to paint, of one mesh or of all: with a paint mask the selected ones, and none held."""
+    """[v] the vertices to paint, of one mesh or of all: with a paint mask the selected ones; none held."""
     result = np.zeros(len(subject.skin.rest), bool)
     for obj, rows in zip(subject.skin.meshes, subject.skin.slices, strict=True):
         if only in (None, obj):

@@ -1,13 +1,12 @@
-"""The panel of what the solver does to weights and bones of a rig that stands."""
+"""The panels of what the solver does to weights and bones of a rig that stands."""
 
 import bpy
 
-from . import operators_paint
+from . import operators_bones, operators_paint
 from .operators import rig_of
 
 
-class OSSIFY_PT_weights(bpy.types.Panel):
-    bl_label = "Weights"
+class _OfRig:
     bl_space_type = "VIEW_3D"
     bl_region_type = "UI"
     bl_category = "Ossify"
@@ -20,11 +19,21 @@ class OSSIFY_PT_weights(bpy.types.Panel):
 
     def draw(self, _context):
         column = self.layout.column(align=True)
-        for cls in operators_paint.CLASSES:
-            column.operator(cls.bl_idname)
+        for operator in self.operators:
+            column.operator(operator.bl_idname)
 
 
-CLASSES = (OSSIFY_PT_weights,)
+class OSSIFY_PT_edit_bones(_OfRig, bpy.types.Panel):
+    bl_label = "Bones"
+    operators = operators_bones.CLASSES
+
+
+class OSSIFY_PT_edit_weights(_OfRig, bpy.types.Panel):
+    bl_label = "Weights"
+    operators = operators_paint.CLASSES
+
+
+CLASSES = (OSSIFY_PT_edit_bones, OSSIFY_PT_edit_weights)
 
 
 def register() -> None:

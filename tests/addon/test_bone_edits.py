@@ -85,7 +85,7 @@ def test_merged_bones_are_one(creature, upward):
     assert gone not in armature.data.bones
     assert gone not in mesh.vertex_groups
     assert tuple(armature.data.bones[kept].color.custom.normal) == colour
-    assert np.allclose(np.array(armature.data.bones[kept].matrix_local), rest)
+    assert np.allclose(np.array(armature.data.bones[kept].matrix_local), rest, atol=1e-6)
     assert all((bone.head_local - heads[bone.name]).length < 1e-6 for bone in armature.data.bones)
     size = scenes.size_of(scenes.positions(mesh.data))
     assert np.abs(motion_of(armature, others) - moved).max() < 2e-3 * size  # reduced keys
@@ -265,3 +265,96 @@ def test_nothing_useless_is_told(creature):
     found = bone_edits.find_useless(bpy.context, armature, 0.0)
     with pytest.raises(options.Refusal, match="No bone is useless"):
         bone_edits.remove(bpy.context, found)
+
+
+# ---- operators
+
+
+def pose(armature, *names):
+    """In Pose Mode with these bones selected, the last one active"""
+    scenes.select(armature)
+    bpy.ops.object.mode_set(mode="POSE")
+    for bone in armature.pose.bones:
+        owner = bone if hasattr(bone, "select") else bone.bone
+        owner.select = bone.name in names
+    if names:
+        armature.data.bones.active = armature.data.bones[names[-1]]
+
+
+def state(armature, mesh):
+    """What an undo must bring back"""
+    bones = {
+        bone.name: (bone.parent and bone.parent.name, *map(tuple, bone.matrix_local))
+        for bone in armature.data.bones
+    }
+    return bones, painted(mesh), motion_of(armature, deforming(armature)).round(5).tolist()
+
+
+OPERATORS = {
+    "merge": lambda: bpy.ops.ossify.merge_bones(),
+    "split": lambda: bpy.ops.ossify.split_bone(),
+    "add": lambda: bpy.ops.ossify.add_bone(),
+    "remove": lambda: bpy.ops.ossify.remove_useless(tolerance=5.0),
+}
+
+
+@pytest.mark.parametrize("which", OPERATORS)
+def test_each_operator_is_one_undo_step(creature, which):
+    _, armature, mesh = creature
+    armature_name, mesh_name = armature.name, mesh.name
+    pose(armature, *reversed(linked_pair(armature)))
+    bpy.ops.ed.undo_push(message="before")
+    before = state(armature, mesh)
+    assert OPERATORS[which]() == {"FINISHED"}
+    assert bpy.context.mode == "POSE"
+    assert bpy.context.view_layer.objects.active.name == armature_name
+    bpy.ops.ed.undo_push(message="after")
+    assert set(deforming(bpy.data.objects[armature_name])) != before[0].keys() - {"Root"}
+    bpy.ops.ed.undo()
+    assert state(bpy.data.objects[armature_name], bpy.data.objects[mesh_name]) == before
+
+
+@pytest.mark.parametrize("creature", [{"keep_motion": "NONE"}], indirect=True)
+@pytest.mark.parametrize("which", OPERATORS)
+def test_without_its_motion_a_rig_is_left_as_it_was(creature, which):
+    source, armature, _ = creature
+    bpy.data.objects.remove(source)
+    pose(armature, *linked_pair(armature))
+    before = scenes.picture()
+    with pytest.raises(RuntimeError, match="has not kept its motion"):
+        OPERATORS[which]()
+    assert scenes.difference(before, scenes.picture()) == ""
+
+
+def test_operators_need_a_rig_and_the_right_mode(creature):
+    source, armature, _ = creature
+    scenes.select(armature)
+    assert bpy.ops.ossify.add_bone.poll()
+    assert not bpy.ops.ossify.merge_bones.poll()
+    assert not bpy.ops.ossify.split_bone.poll()
+    bpy.ops.object.mode_set(mode="EDIT")
+    assert not bpy.ops.ossify.add_bone.poll()
+    bpy.ops.object.mode_set(mode="OBJECT")
+    scenes.select(source)
+    assert not bpy.ops.ossify.add_bone.poll()
+
+
+def test_flexible_bones_are_refused():
+    sheet = scenes.key_shapes(scenes.grid())
+    result = chain.converted(sheet, bone_kind="FLEXIBLE")
+    with pytest.raises(options.Refusal, match="Flexible bones"):
+        bone_edits.add_at_worst(bpy.context, result.armature)
+
+
+def test_linked_data_is_refused(creature, tmp_path):
+    _, armature, mesh = creature
+    path = str(tmp_path / "rig.blend")
+    names = armature.name, mesh.name
+    bpy.ops.wm.save_as_mainfile(filepath=path)
+    bpy.ops.wm.read_homefile(use_empty=True)
+    with bpy.data.libraries.load(path, link=True) as (_, wanted):
+        wanted.objects = list(names)
+    for obj in wanted.objects:
+        bpy.context.scene.collection.objects.link(obj)
+    with pytest.raises(options.Refusal, match=r"is linked from rig\.blend"):
+        bone_edits.add_at_worst(bpy.context, wanted.objects[0])

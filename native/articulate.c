@@ -156,8 +156,7 @@ int64_t articulate(Call *call, const ossify_poses *poses, ossify_rig *rig, ossif
     Linkage *linkage = &refit.linkage;
     blas_use_one_thread();
     const float *rest = poses->rest ? poses->rest : rig->rest;
-    if (!problem_prepare(call, poses, rest, rig->held_vertices, &refit.problem, &refit.placement) ||
-        call_poll(call, 0.05)) {
+    if (!problem_prepare(call, poses, rest, rig, &refit.problem, &refit.placement) || call_poll(call, 0.05)) {
         return call_ended(call);
     }
     call_stage(call, OSSIFY_STAGE_SKELETON);

@@ -290,8 +290,7 @@ int64_t decompose(Call *call, const ossify_poses *poses, ossify_rig *rig) {
     if (!rest) {
         rest = poses->frames + 3 * problem_middle_frame(poses) * poses->vertex_count;
     }
-    if (!problem_prepare(call, poses, rest, rig->held_vertices, &task.whole, &task.placement) ||
-        call_poll(call, 0.05)) {
+    if (!problem_prepare(call, poses, rest, rig, &task.whole, &task.placement) || call_poll(call, 0.05)) {
         return call_ended(call);
     }
     if (rig->given != OSSIFY_GIVEN_NOTHING) {

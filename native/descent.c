@@ -68,7 +68,8 @@ static void make_orthonormal(const Descent *descent) {
     const size_t row = 4 * (size_t)model->capacity;
     for (int f = 0; f < descent->problem->frames; f++) {
         for (int b = 0; b < model->bones; b++) {
-            if (model->held_bone[b]) { /* it did not move, and may be no rotation */
+            if (model->held[(size_t)f * (size_t)model->capacity +
+                            (size_t)b]) { /* it did not move, and may be no rotation */
                 continue;
             }
             double *m = model->transform + 3 * (size_t)f * row + 4 * (size_t)b;

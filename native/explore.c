@@ -42,7 +42,7 @@ static int prune(Descent *descent, int bones, int between) {
         descent->plan.removal_cost = cost;
         pass_run(call, descent->problem, descent->model, &descent->moments, &descent->plan);
         descent->plan.removal_cost = NULL;
-        const int gone = reseed_cheapest(descent->model, cost);
+        const int gone = reseed_cheapest(descent->problem, descent->model, cost);
         if (call->arena.failed || atomic_load(&call->cancelled) || gone < 0) {
             going = 0;
             break;

@@ -13,7 +13,7 @@ import addon_utils
 import bpy
 import numpy as np
 
-from . import pointcache, sources
+from . import actions, pointcache, sources
 from .capture import positions
 from .options import Refusal
 
@@ -265,11 +265,45 @@ def _only(armature, meshes):
     for obj in layer.objects:
         obj.select_set(obj == armature or obj in meshes)
     layer.objects.active = armature
-    scene.frame_start, scene.frame_end = armature.ossify.first_frame, armature.ossify.last_frame
+    clips = _clips(armature)
+    firsts, lasts = [clip.first_frame for clip in clips], [clip.last_frame for clip in clips]
+    scene.frame_start = min(firsts, default=armature.ossify.first_frame)
+    scene.frame_end = max(lasts, default=armature.ossify.last_frame)
+    try:
+        with _in_tracks(armature, clips if len(clips) > 1 else []):
+            yield
+    finally:
+        scene.frame_start, scene.frame_end = before
+
+
+def _clips(armature) -> list:
+    return [clip for clip in armature.ossify.clips if clip.action is not None]
+
+
+@contextlib.contextmanager
+def _in_tracks(armature, clips: list):
+    """All clips in the NLA, and nothing else, where every exporter finds them; none: the rig as it is."""
+    if not clips:
+        yield
+        return
+    data = armature.animation_data_create()
+    before, slot = data.action, getattr(data, "action_slot", None)
+    muted = {track.name: track.mute for track in data.nla_tracks}
+    for track in data.nla_tracks:
+        track.mute = True
+    data.action = None
+    made = [actions.push(armature, clip.action, clip.name, clip.first_frame, False) for clip in clips]
+    names = [track.name for track in made]
     try:
         yield
     finally:
-        scene.frame_start, scene.frame_end = before
+        for name in names:
+            data.nla_tracks.remove(data.nla_tracks[name])
+        for name, mute in muted.items():
+            data.nla_tracks[name].mute = mute
+        data.action = before
+        if slot is not None:
+            data.action_slot = slot
 
 
 def save(path: Path) -> None:
@@ -284,6 +318,7 @@ def write(path: Path, armature, meshes: list, influences: int) -> None:
     if suffix == ".blend":
         save(path)
         return
+    several = len(_clips(armature)) > 1
     with _only(armature, meshes):
         if suffix in {".glb", ".gltf"}:
             _need("io_scene_gltf2")
@@ -292,7 +327,8 @@ def write(path: Path, armature, meshes: list, influences: int) -> None:
                 "export_format": "GLB" if suffix == ".glb" else "GLTF_SEPARATE",
                 "use_selection": True,
                 "export_apply": True,
-                "export_animation_mode": "ACTIVE_ACTIONS",
+                "export_animation_mode": "NLA_TRACKS" if several else "ACTIVE_ACTIONS",
+                "export_anim_slide_to_zero": several,  # each is a clip of its own
                 "export_influence_nb": influences,
                 "export_all_influences": influences > 4,
                 "export_frame_range": True,
@@ -306,7 +342,7 @@ def write(path: Path, armature, meshes: list, influences: int) -> None:
                 "object_types": {"ARMATURE", "MESH"},
                 "add_leaf_bones": False,
                 "use_armature_deform_only": False,
-                "bake_anim_use_nla_strips": False,
+                "bake_anim_use_nla_strips": several,
                 "bake_anim_use_all_actions": False,
                 "bake_anim_simplify_factor": 0.0,
             }

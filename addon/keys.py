@@ -35,7 +35,7 @@ def curves(action, owner):
     return new
 
 
-def _path(bone: str) -> str:
+def path_of(bone: str) -> str:
     return f'pose.bones["{bpy.utils.escape_identifier(bone)}"].'
 
 
@@ -43,7 +43,7 @@ def clear(armature, bones: list[str]) -> None:
     """Removes all keys of these bones; others stay."""
     if armature.animation_data is None or armature.animation_data.action is None:
         return
-    bag, paths = _bag(armature.animation_data.action, armature), tuple(map(_path, bones))
+    bag, paths = _bag(armature.animation_data.action, armature), tuple(map(path_of, bones))
     for curve in list(bag.fcurves):
         if curve.data_path.startswith(paths):
             bag.fcurves.remove(curve)
@@ -68,14 +68,15 @@ def times_of(block) -> set[float]:
     if data is None or data.action is None:
         return set()
     action, found = data.action, set()
-    for curve in _curves_of(action, data):
+    for curve in curves_of(action, data):
         flat = np.empty(2 * len(curve.keyframe_points), np.float32)
         curve.keyframe_points.foreach_get("co", flat)
         found.update(flat[::2].tolist())
     return found
 
 
-def _curves_of(action, data) -> list:
+def curves_of(action, data) -> list:
+    """The f-curves that the animation data, which has the action, takes from it."""
     if not hasattr(action, "slots"):
         return list(action.fcurves)
     if data.action_slot is None:
@@ -109,7 +110,7 @@ class Writer:
         for index, column in enumerate(values.T):
             if idle[index]:
                 continue
-            curve = self._new(f"{_path(bone)}{channel}", index, bone)
+            curve = self._new(f"{path_of(bone)}{channel}", index, bone)
             some = slice(0, 1) if still[index] else slice(None)
             fill(curve, self.times[rows][some], column[some])
             self.keys += len(column[some])

@@ -12,7 +12,7 @@ from bpy.props import (
     StringProperty,
 )
 
-from . import heat, joints, native
+from . import actions, heat, joints, native
 from .options import BAKE_FIELDS, FIELDS, BakeOptions, Options
 
 # Names, tooltips and limits; the defaults are those of Options.
@@ -205,6 +205,31 @@ _WORDS = {
         IntProperty,
         {"name": "Step", "description": "Take every n-th frame", "min": 1, "soft_max": 10},
     ),
+    "clips": (
+        EnumProperty,
+        {
+            "name": "Clips",
+            "description": "How many actions the rig gets; it is solved for all of them together",
+            "items": [
+                ("ONE", "One", "The whole motion is one action"),
+                (
+                    "MARKERS",
+                    "At Markers",
+                    "The markers of the timeline divide the range: an action begins at each, with its name",
+                ),
+                (
+                    "TAKES",
+                    "Selected Takes",
+                    "Each selected mesh is a take of the active one, with the same vertices: an action for"
+                    " each, named after it",
+                ),
+            ],
+        },
+    ),
+    "nla": (
+        BoolProperty,
+        {"name": "Push to NLA", "description": "Lay the actions into NLA tracks, one for each"},
+    ),
     "keys": (
         EnumProperty,
         {
@@ -342,10 +367,23 @@ class OssifySource(bpy.types.PropertyGroup):
     object: PointerProperty(type=bpy.types.Object, name="Source")
 
 
+class OssifyClip(bpy.types.PropertyGroup):
+    """An action of a rig, and what it replays."""
+
+    action: PointerProperty(type=bpy.types.Action, name="Action")
+    source: PointerProperty(type=bpy.types.Object, name="Source")
+    first_frame: IntProperty(name="First Frame")
+    last_frame: IntProperty(name="Last Frame")
+    frame_step: IntProperty(name="Step", default=1)
+    rms: FloatProperty(name="Error", precision=4, description="Root mean square, in percent of the size")
+    tracked: BoolProperty(name="Tracked", description="Put onto the rig later, with its weights held")
+
+
 class OssifyFrame(bpy.types.PropertyGroup):
     """The error of one frame."""
 
     frame: IntProperty(name="Frame")
+    clip: IntProperty(name="Clip", description="Which of the rig's clips it belongs to")
     error: FloatProperty(name="Error", description="Root mean square, in percent of the size")
 
 
@@ -359,7 +397,18 @@ class OssifyWish(bpy.types.PropertyGroup):
 
 def _jump(self, context) -> None:
     if 0 <= self.frame_index < len(self.frames) and context.scene:
-        context.scene.frame_set(self.frames[self.frame_index].frame)
+        item = self.frames[self.frame_index]
+        show_clip(self.id_data, item.clip)
+        context.scene.frame_set(item.frame)
+
+
+def show_clip(armature, index: int) -> None:
+    """Plays the action of a clip, unless it is gone or lies in the NLA."""
+    data, clips = armature.animation_data, armature.ossify.clips
+    if data is not None and data.action is not None and 0 <= index < len(clips) and len(clips) > 1:
+        action = clips[index].action
+        if action is not None and action != data.action:
+            actions.assign(armature, action)
 
 
 class OssifyRig(bpy.types.PropertyGroup):
@@ -371,6 +420,7 @@ class OssifyRig(bpy.types.PropertyGroup):
     sources: CollectionProperty(type=OssifySource)
     first_frame: IntProperty(name="First Frame")
     last_frame: IntProperty(name="Last Frame")
+    clips: CollectionProperty(type=OssifyClip)
 
     erms: FloatProperty(name="E_RMS", precision=4)
     size: FloatProperty(name="Size", description="Diagonal of the rest shape's box", subtype="DISTANCE")
@@ -421,6 +471,15 @@ def _blender_version() -> str:
     return bpy.app.version_string
 
 
+def remember_clip(rig, action, source, times, rms: float, tracked: bool = False):
+    """An action of the rig; rms in percent of the size."""
+    clip = rig.clips.add()
+    clip.name, clip.action, clip.source, clip.tracked = action.name, action, source, tracked
+    clip.first_frame, clip.last_frame, clip.rms = int(times[0]), int(times[-1]), rms
+    clip.frame_step = int(times[1] - times[0]) if len(times) > 1 else 1
+    return clip
+
+
 def remember(built, motion, options: Options, report) -> None:
     """Writes everything that is needed to judge the rig and to make it again onto its armature."""
     rig = built.armature.get().ossify
@@ -428,7 +487,10 @@ def remember(built, motion, options: Options, report) -> None:
     rig.settings.assign(options)
     for part in motion.parts:
         rig.sources.add().object = part.source.get()
-    rig.first_frame, rig.last_frame = int(motion.times[0]), int(motion.times[-1])
+    rig.first_frame, rig.last_frame = int(motion.times.min()), int(motion.times.max())
+    for handle, clip in built.actions:
+        rms = report.percent(report.clip_error(clip.rows))
+        remember_clip(rig, handle.get(), clip.source.find(), motion.times[clip.rows], rms)
     for name in ("rms", "mean", "percentile_95", "maximum", "keys_moved"):
         setattr(rig, name, report.percent(getattr(report, name)))
     for name in "erms size worst_object worst_vertex worst_frame bones vertices keys keys_if_every".split():
@@ -442,11 +504,14 @@ def remember(built, motion, options: Options, report) -> None:
         item = rig.frames.add()
         item.frame, item.error = int(report.times[row]), report.percent(float(error))
         item.name = report.poses[row] if report.poses else f"Frame {report.times[row]}"
+        item.clip = next(c for c, (_, rows) in enumerate(report.clips) if rows.start <= row < rows.stop)
+        if len(report.clips) > 1:
+            item.name = f"{report.clips[item.clip][0]} {report.times[row]}"
     for handle, part in zip(built.meshes, motion.parts, strict=True):
         heat.store(handle.get().data, report.vertex_error[part.vertices] * (100 / report.size))
 
 
-CLASSES = (OssifySettings, OssifyBake, OssifySource, OssifyFrame, OssifyWish, OssifyRig)
+CLASSES = (OssifySettings, OssifyBake, OssifySource, OssifyClip, OssifyFrame, OssifyWish, OssifyRig)
 
 
 def register() -> None:

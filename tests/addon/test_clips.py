@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 
 import bpy
 import numpy as np
@@ -185,7 +186,7 @@ def test_written_and_read_back(tmp_path, ending):
             track.mute = True
     rows = None
     for name, points in expected.items():
-        action = next(action for action in bpy.data.actions if name in action.name.split("|"))
+        action = next(action for action in bpy.data.actions if name in re.split("[|_]", action.name))
         actions.assign(armature, action)
         first = action.frame_range[0]
         for f, wanted in enumerate(points):

@@ -14,12 +14,6 @@ import numpy as np
 
 from . import keys
 
-_DEFAULTS = {
-    "location": (0.0, 0.0, 0.0),
-    "rotation_quaternion": (1.0, 0.0, 0.0, 0.0),
-    "rotation_euler": (0.0, 0.0, 0.0),
-    "scale": (1.0, 1.0, 1.0),
-}
 _POSE = "pose.bones["
 
 
@@ -51,7 +45,7 @@ def _channels(owner, action) -> dict[tuple[str, int], object]:
         return {
             (curve.data_path, curve.array_index): curve
             for curve in keys.curves_of(action, data)
-            if curve.data_path.startswith(_POSE) and curve.data_path.rpartition(".")[2] in _DEFAULTS
+            if curve.data_path.startswith(_POSE) and curve.data_path.rpartition(".")[2] in keys.DEFAULTS
         }
 
 
@@ -72,7 +66,9 @@ def complete(owner, actions: Iterable, bones: list[str]) -> int:
                 new = keys.curves(action, owner)
                 for path, index in missing:
                     bone, _, name = path.rpartition(".")
-                    keys.fill(new(path, index, paths[f"{bone}."]), start, np.array([_DEFAULTS[name][index]]))
+                    keys.fill(
+                        new(path, index, paths[f"{bone}."]), start, np.array([keys.DEFAULTS[name][index]])
+                    )
         written += len(missing)
     return written
 
@@ -82,12 +78,9 @@ def rest_pose(owner, action, bones: list[str]) -> None:
     keyed = _channels(owner, action)
     for bone in map(owner.pose.bones.__getitem__, bones):
         path = keys.path_of(bone.name)
-        rotation = {"QUATERNION": "rotation_quaternion", "AXIS_ANGLE": ""}.get(
-            bone.rotation_mode, "rotation_euler"
-        )
-        for name in filter(None, ("location", rotation, "scale")):
+        for name in keys.DEFAULTS:
             values = getattr(bone, name)
-            for index, value in enumerate(_DEFAULTS[name]):
+            for index, value in enumerate(keys.DEFAULTS[name]):
                 if (path + name, index) not in keyed:
                     values[index] = value
 

@@ -13,9 +13,10 @@ import bpy
 from mathutils import Matrix
 
 from . import actions, rigid, skin, weights
-from .armature import ROOT, Keyed, Plan, add_bones, dress, key, plan_bones
+from .armature import Plan, add_bones, dress, plan_bones
 from .capture import Clip, Motion
 from .handles import Handle
+from .keying import ROOT, Keyed, key
 from .native import Rig, Skeleton
 from .options import Options
 

@@ -79,17 +79,17 @@ def each(stage: str, work: Generator[float, None, object]) -> Generator[Step, No
         work.close()
 
 
-def watch_job(job: native.Job, motion, first: float, last: float) -> Generator[Step, None, tuple]:
+def watch_job(job: native.Job, check: Callable, first: float, last: float) -> Generator[Step, None, tuple]:
     """The steps of a job that is a part of the solving, from `first` to `last`; its answer.
 
-    motion.check_sources() refuses when what is solved for is gone.
+    check() refuses when what is needed to go on is gone.
     """
     with job:
         while True:
             progress = job.poll()
             if progress.finished:
                 return job.finish()
-            motion.check_sources()
+            check()
             fraction = first + (last - first) * progress.fraction
             error = None if progress.erms is None else _PERCENT * progress.erms
             yield step_of("Solving", fraction, error=error, bones=progress.bones or None, wait=True)
@@ -99,14 +99,16 @@ def _solve(motion: Motion, options: Options) -> Generator[Step, None, Solved]:
     poses, settings = (motion.rest, motion.frames, motion.triangles), options.solver()
     articulated = options.skeleton == "ARTICULATED"
     free_share = _FREE_SHARE if articulated else 1.0
-    rig, info = yield from watch_job(native.Job.start(*poses, settings), motion, 0.0, free_share)
+    rig, info = yield from watch_job(
+        native.Job.start(*poses, settings), motion.check_sources, 0.0, free_share
+    )
     if options.skeleton == "NONE":
         return Solved(rig, info, None, None)
     skeleton = native.connect(rig, motion.triangles, options.wishes(), settings)
     if not articulated:
         return Solved(rig, info, skeleton, None)
     job = native.Job.start_articulate(*poses, rig, skeleton, settings)
-    rig, skeleton, refitted = yield from watch_job(job, motion, free_share, 1.0)
+    rig, skeleton, refitted = yield from watch_job(job, motion.check_sources, free_share, 1.0)
     return Solved(rig, refitted, skeleton, info)
 
 

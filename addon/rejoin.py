@@ -11,7 +11,8 @@ import bpy
 import numpy as np
 
 from . import keys, native, standing
-from .armature import ROOT, Keyed, key, plan_bones, rearrange
+from .armature import plan_bones, rearrange
+from .keying import ROOT, Keyed, key
 from .options import Options, Refusal
 from .standing import bone_names, meshes_of
 

@@ -6,13 +6,15 @@ was painted or posed since the rig was made counts.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 
+import bpy
 import numpy as np
 
 from . import native
-from .armature import ROOT
 from .capture import matrix_of, positions, triangles_of
+from .keying import ROOT
 from .options import Refusal
 from .rigid import nearest_rotation
 
@@ -124,6 +126,22 @@ def read_transforms(armature, scene, layer, names: list[str], times) -> np.ndarr
     finally:
         scene.frame_set(before[0], subframe=before[1])
     return poses @ np.linalg.inv(rests)
+
+
+@contextlib.contextmanager
+def alone(armature, meshes=()):
+    """A scene, and its view layer, in which the rig is played by itself: that is quick, and the artist's
+    scene stays in its frame. What the rig depends on is evaluated with it."""
+    pose = armature.data.pose_position
+    scene = bpy.data.scenes.new("Ossify Workshop")
+    try:
+        armature.data.pose_position = "POSE"
+        for obj in (armature, *meshes):
+            scene.collection.objects.link(obj)
+        yield scene, scene.view_layers[0]
+    finally:
+        armature.data.pose_position = pose
+        bpy.data.scenes.remove(scene)
 
 
 def rigid(transforms: np.ndarray) -> np.ndarray:

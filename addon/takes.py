@@ -37,11 +37,6 @@ class Take:
     matched: float | None  # percent of the size, the farthest vertex found by position; None: none was
     notes: list[str]
 
-    def check_sources(self) -> None:
-        """Refuses when a source was removed since."""
-        for handle in self.sources:
-            handle.get()
-
 
 # ---- which source gives which vertices
 
@@ -132,8 +127,13 @@ def check(scene, view_layer, armature, objects, options: TrackOptions) -> None:
     frame_range(scene, options, 1)
 
 
+def _spread(points: np.ndarray) -> float:
+    """Root mean square distance from the middle, the same however the points are turned."""
+    return float(np.sqrt(points.astype(np.float64).var(axis=0).sum()))
+
+
 def _size_note(take: np.ndarray, rest: np.ndarray, names: str) -> list[str]:
-    ratio = diagonal(take) / diagonal(rest)
+    ratio = _spread(take) / (_spread(rest) or 1.0)
     if abs(ratio - 1) <= _OTHER_SIZE:
         return []
     return [f"{names} is {ratio:.3g} times as large as the rig at rest: bones do not change in size."]

@@ -19,12 +19,12 @@ from typing import NamedTuple
 import numpy as np
 
 from . import actions, native, rewrite, rigid, standing, takes
-from .armature import ROOT
 from .build import Maker, discard
 from .capture import matrix_of, positions
 from .channels import homogeneous
 from .convert import Clock, Step, each, step_of, watch_job
 from .handles import Handle, Place
+from .keying import ROOT
 from .options import Options, Refusal, TrackOptions
 from .placement import diagonal
 from .properties import remember_clip
@@ -163,19 +163,39 @@ def _skeleton(rig: Standing) -> native.Skeleton:
     )
 
 
+def _start(rig: Standing, frames: np.ndarray) -> np.ndarray:
+    """[f][b][3][4] where each bone would go were it alone, by the squares of its weights: where it rules.
+
+    From the body's motion alone the descent can end with a bone turned over, where the rest shape is flat.
+    """
+    body = rigid.body_motion(rig.rig.rest, frames)
+    start = np.repeat(body[:, None, :3], len(rig.names), axis=1)
+    for b in range(len(rig.names)):
+        rows, places = np.nonzero(rig.rig.influence_bones == b)
+        weights = rig.rig.influence_weights[rows, places].astype(np.float64) ** 2
+        if len(rows) and weights.any():
+            points, targets = rig.rig.rest[rows].astype(np.float64), frames[:, rows].astype(np.float64)
+            start[:, b, :, :3], start[:, b, :, 3] = rigid.least_squares(
+                points, targets, np.broadcast_to(weights, targets.shape[:2]), body[:, :3, :3]
+            )
+    return start
+
+
 def solve(rig: Standing, take) -> Generator[Step, None, native.Rig]:
     """The transforms that bring the rig's weights nearest to the take."""
     frames = np.ascontiguousarray(take.frames[:, rig.skin.moved])
     poses, settings = (rig.rig.rest, frames, rig.triangles), rig.settings()
     share = _FREE_SHARE if rig.turns else 1.0
-    job = native.Job.start(*poses, settings, rig.rig)
-    found, _ = yield from watch_job(job, take, 0.0, share)
+    yield step_of("Solving", 0.0)
+    given = dataclasses.replace(rig.rig, transforms=_start(rig, frames))
+    job = native.Job.start(*poses, settings, given)
+    found, _ = yield from watch_job(job, rig.armature.get, 0.0, share)
     if not rig.turns:
         return found
     given = dataclasses.replace(rig.rig, transforms=found.transforms)
     held = np.ones(len(rig.names), np.uint8)
     job = native.Job.start_articulate(*poses, given, _skeleton(rig), settings, held_joints=held)
-    found, _, _ = yield from watch_job(job, take, share, 1.0)
+    found, _, _ = yield from watch_job(job, rig.armature.get, share, 1.0)
     return found
 
 

@@ -1,8 +1,17 @@
 """Ossify: turns moving meshes into rigs."""
 
-from . import command, operators, panel, properties
+from . import (
+    command,
+    operators,
+    operators_track,
+    panel,
+    panel_track,
+    preview,
+    properties,
+    properties_track,
+)
 
-_ROOMS = (properties, operators, panel, command)
+_ROOMS = (properties, properties_track, operators, operators_track, panel, panel_track, preview, command)
 
 
 def register():

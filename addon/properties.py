@@ -421,6 +421,7 @@ class OssifyRig(bpy.types.PropertyGroup):
     first_frame: IntProperty(name="First Frame")
     last_frame: IntProperty(name="Last Frame")
     clips: CollectionProperty(type=OssifyClip)
+    clip_index: IntProperty(name="Clip")
 
     erms: FloatProperty(name="E_RMS", precision=4)
     size: FloatProperty(name="Size", description="Diagonal of the rest shape's box", subtype="DISTANCE")

@@ -34,7 +34,6 @@ class Take:
     sources: list[Handle]
     times: np.ndarray  # [f] int32 frames of the scene
     frames: np.ndarray  # [f][v][3] float32 for the vertices of the rig, in the armature's space
-    matched: float | None  # percent of the size, the farthest vertex found by position; None: none was
     notes: list[str]
 
 
@@ -139,50 +138,67 @@ def _size_note(take: np.ndarray, rest: np.ndarray, names: str) -> list[str]:
     return [f"{names} is {ratio:.3g} times as large as the rig at rest: bones do not change in size."]
 
 
+class Source:
+    """Meshes that move, ready to be read at any frame; made in the frame in which the take begins."""
+
+    def __init__(self, place: Place, armature: Handle, skin: Skin, objects: list, options: TrackOptions):
+        scene, layer = place.get()
+        self.place = place
+        self.handles = [Handle.of("objects", obj) for obj in objects]
+        evaluated = [obj.evaluated_get(layer.depsgraph) for obj in objects]
+        matrices = [matrix_of(obj) for obj in evaluated]
+        pairs = _pairs(skin.meshes, evaluated)
+        self.reader = Reader(place, self.handles, np.eye(4), _GOAL)
+        self.targets = _Targets(skin, self.reader, pairs)
+        first = 0 if pairs is None else pairs[0]
+        self.view = _View(armature, matrices[first], skin.meshes[0], options.place)
+        self.points = np.empty((self.reader.vertices, 3), np.float32)
+        self.notes: list[str] = []
+
+        self._read_points(f"frame {scene.frame_current}")
+        rest = self.points.copy()
+        self.reader.read_undeformed(rest, self.reader.parts(matrices))
+        if pairs is None:
+            self.targets.find(rest, options.match_limit)
+            self.notes.append(
+                f"{self.names} has other vertices than the rig: found by position, the farthest at"
+                f" {self.targets.farthest:.2g} % of the size."
+            )
+        self.notes += _size_note(rest, skin.rest, self.names)
+
+    @property
+    def names(self) -> str:
+        return " and ".join(handle.name for handle in self.handles)
+
+    def _read_points(self, when: str) -> None:
+        self.reader.from_world = self.view.from_world(self.place.get()[1])
+        self.reader.read(self.points, when)
+
+    def read(self, out: np.ndarray, when: str) -> None:
+        """out [v][3]: targets for the vertices of the rig, in the frame at hand"""
+        self._read_points(when)
+        self.targets(self.points, out)
+
+
 def read(
     place: Place, armature: Handle, skin: Skin, objects: list, options: TrackOptions
 ) -> Generator[float, None, Take]:
     """Yields how far it is, 0 to 1. The scene's frame and the modifiers are as before after every way out."""
     scene, layer = place.get()
-    handles = [Handle.of("objects", obj) for obj in objects]
-    names = " and ".join(handle.name for handle in handles)
     times = list(frame_range(scene, options, 1))
-    start = sources.simulation_start(scene, layer)
-    state = SceneState(place, handles)
+    stops = visits(times, sources.simulation_start(scene, layer))
+    frames = np.empty((len(times), len(skin.rest), 3), np.float32)
+    rows = {time: row for row, time in enumerate(times)}
+    state = SceneState(place, [Handle.of("objects", obj) for obj in objects])
     try:
         scene.frame_set(times[0])
-        evaluated = [handle.get().evaluated_get(layer.depsgraph) for handle in handles]
-        matrices = [matrix_of(obj) for obj in evaluated]
-        reader = Reader(place, handles, np.eye(4), _GOAL)
-        pairs = _pairs(skin.meshes, evaluated)
-        targets = _Targets(skin, reader, pairs)
-        first = 0 if pairs is None else pairs[0]
-        view = _View(armature, matrices[first], skin.meshes[0], options.place)
-        points = np.empty((reader.vertices, 3), np.float32)
-        notes = []
-
-        reader.from_world = view.from_world(layer)
-        reader.read(points, f"frame {times[0]}")
-        rest = points.copy()
-        reader.read_undeformed(rest, reader.parts(matrices))
-        if pairs is None:
-            targets.find(rest, options.match_limit)
-            notes.append(
-                f"{names} has other vertices than the rig: found by position, the farthest at"
-                f" {targets.farthest:.2g} % of the size."
-            )
-        notes += _size_note(rest, skin.rest, names)
-
-        frames = np.empty((len(times), len(skin.rest), 3), np.float32)
-        stops, rows = visits(times, start), {time: row for row, time in enumerate(times)}
+        source = Source(place, armature, skin, objects, options)
         for count, time in enumerate(stops):
             place.get()[0].frame_set(time)
             if time in rows:
-                reader.from_world = view.from_world(place.get()[1])
-                reader.read(points, f"frame {time}")
-                targets(points, frames[rows[time]])
+                source.read(frames[rows[time]], f"frame {time}")
             yield (count + 1) / len(stops)
     finally:
         state.restore()
-    name = options.name or handles[0].name
-    return Take(name, handles, np.array(times, np.int32), frames, targets.farthest, notes)
+    name = options.name or source.handles[0].name
+    return Take(name, source.handles, np.array(times, np.int32), frames, source.notes)

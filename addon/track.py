@@ -62,6 +62,7 @@ class Standing:
     """What of a rig is held."""
 
     armature: Handle
+    meshes: list[Handle]
     names: list[str]  # deform bones
     skin: standing.Skin
     rig: native.Rig  # of the moved vertices: weights and rest
@@ -120,6 +121,7 @@ def stand(armature) -> Standing:
     articulated = options.skeleton == "ARTICULATED"
     return Standing(
         Handle.of("objects", armature),
+        [Handle.of("objects", obj) for obj in skin.meshes],
         names,
         skin,
         rig,
@@ -181,22 +183,21 @@ def _start(rig: Standing, frames: np.ndarray) -> np.ndarray:
     return start
 
 
-def solve(rig: Standing, take) -> Generator[Step, None, native.Rig]:
-    """The transforms that bring the rig's weights nearest to the take."""
-    frames = np.ascontiguousarray(take.frames[:, rig.skin.moved])
+def solve(rig: Standing, frames: np.ndarray) -> Generator[Step, None, np.ndarray]:
+    """frames [f][v][3] -> [f][b][4][4] the transforms that bring the rig nearest to them"""
+    frames = np.ascontiguousarray(frames[:, rig.skin.moved])
     poses, settings = (rig.rig.rest, frames, rig.triangles), rig.settings()
     share = _FREE_SHARE if rig.turns else 1.0
     yield step_of("Solving", 0.0)
     given = dataclasses.replace(rig.rig, transforms=_start(rig, frames))
     job = native.Job.start(*poses, settings, given)
     found, _ = yield from watch_job(job, rig.armature.get, 0.0, share)
-    if not rig.turns:
-        return found
-    given = dataclasses.replace(rig.rig, transforms=found.transforms)
-    held = np.ones(len(rig.names), np.uint8)
-    job = native.Job.start_articulate(*poses, given, _skeleton(rig), settings, held_joints=held)
-    found, _, _ = yield from watch_job(job, rig.armature.get, share, 1.0)
-    return found
+    if rig.turns:
+        given = dataclasses.replace(rig.rig, transforms=found.transforms)
+        held = np.ones(len(rig.names), np.uint8)
+        job = native.Job.start_articulate(*poses, given, _skeleton(rig), settings, held_joints=held)
+        found, _, _ = yield from watch_job(job, rig.armature.get, share, 1.0)
+    return homogeneous(found.transforms)
 
 
 # ---- keys, on a copy of the rig
@@ -217,7 +218,7 @@ class _Stage:
         copy.data = maker.note("armatures", armature.data.copy())
         copy.data.pose_position = "POSE"
         scene.collection.objects.link(copy)
-        meshes = [self._mesh(maker, obj, armature, copy) for obj in rig.skin.meshes]
+        meshes = [self._mesh(maker, handle.get(), armature, copy) for handle in rig.meshes]
         for obj in meshes:
             scene.collection.objects.link(obj)
         self.scene, self.armature = Handle.of("scenes", scene), Handle.of("objects", copy)
@@ -247,10 +248,10 @@ class _Stage:
             out[rows] = positions(evaluated.data).astype(np.float64) @ matrix[:3, :3].T + matrix[:3, 3]
 
 
-def _write(rig: Standing, stage: _Stage, action, take: takes.Take, found: native.Rig) -> int:
+def _write(rig: Standing, stage: _Stage, action, take: takes.Take, found: np.ndarray) -> int:
     """Keys the copy; how many keys there are."""
     copy, body = stage.armature.get(), rigid.body_motion(rig.skin.rest, take.frames)
-    transforms = np.concatenate([body[:, None], homogeneous(found.transforms)], axis=1)
+    transforms = np.concatenate([body[:, None], found], axis=1)
     keyed = rewrite.write_keys(copy, action, transforms, take.times, [ROOT, *rig.names], rig.options)
     actions.rest_pose(copy, action, rig.bones)
     for slot in getattr(action, "slots", ()):
@@ -336,7 +337,7 @@ def track(scene, view_layer, armature, objects, options: TrackOptions) -> Genera
     place, rig = Place.of(scene, view_layer), stand(armature)
     take = yield from each("Reading", takes.read(place, rig.armature, rig.skin, objects, options))
     clock.lap("capture")
-    found = yield from solve(rig, take)
+    found = yield from solve(rig, take.frames)
     clock.lap("solve")
     try:
         action = Handle.of("actions", maker.new("actions", take.name))

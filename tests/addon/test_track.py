@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scenes
 from chain import converted, curves, drain
-from ossify import actions, convert, options, standing, track
+from ossify import actions, convert, options, preview, standing, track
 
 FRAMES = 12
 
@@ -329,3 +329,155 @@ def test_one_frame_is_a_pose():
     got = tracked(result, second, frames="CUSTOM", frame_start=4, frame_end=4)
     assert got.frames == 1
     assert distances(result, second, [4]).max() == pytest.approx(got.maximum, rel=1e-3)
+
+
+# ---- at the screen
+
+
+def stage():
+    """A rig and a second take; both selected, the rig active."""
+    result, second = converted(sheet("First", 0.0), bones=6), sheet("Second", 0.8)
+    scenes.select(result.armature, second)
+    return result, second
+
+
+def test_the_operator_tracks_what_is_selected():
+    result, second = stage()
+    assert bpy.ops.ossify.track(name="Take 2", frame_step=2) == {"FINISHED"}
+    clip = result.armature.ossify.clips[1]
+    assert (clip.name, clip.source, clip.tracked, clip.frame_step) == ("Take 2", second, True, 2)
+    assert result.armature.animation_data.action.name == "Take 2"
+
+
+def test_the_operator_takes_a_chosen_source():
+    result, second = stage()
+    scenes.select(result.meshes[0])
+    with pytest.raises(RuntimeError, match="Select a mesh that moves together with First Rig"):
+        bpy.ops.ossify.track()
+    bpy.context.scene.ossify_track.source = second
+    assert bpy.ops.ossify.track() == {"FINISHED"}
+    scenes.select(second)
+    with pytest.raises(RuntimeError, match="There is no rig"):
+        bpy.ops.ossify.track()
+
+
+def test_the_operator_refuses_in_words():
+    stage()
+    before = scenes.picture()
+    with pytest.raises(RuntimeError, match="The range ends"):
+        bpy.ops.ossify.track(frames="CUSTOM", frame_start=5, frame_end=2)
+    assert scenes.difference(before, scenes.picture()) == ""
+
+
+def test_undo_and_redo():
+    stage()
+    bpy.ops.ed.undo_push(message="before")
+    before = scenes.picture()
+    bpy.ops.ossify.track("EXEC_DEFAULT", True)
+    after = scenes.picture()
+    assert scenes.difference(before, after) != ""
+    bpy.ops.ed.undo()
+    assert scenes.difference(before, scenes.picture()) == ""
+    bpy.ops.ed.redo()
+    assert scenes.difference(after, scenes.picture()) == ""
+
+
+def test_a_linked_rig_is_refused(tmp_path):
+    result, _ = stage()
+    bpy.data.libraries.write(str(tmp_path / "rig.blend"), {result.armature, *result.meshes})
+    bpy.ops.wm.read_homefile(use_empty=True)
+    with bpy.data.libraries.load(str(tmp_path / "rig.blend"), link=True) as (there, here):
+        here.objects = there.objects
+    for obj in here.objects:
+        scenes.link(obj)
+    armature = next(obj for obj in here.objects if obj.type == "ARMATURE")
+    second = sheet("Second", 0.8)
+    scenes.select(armature, second)
+    with pytest.raises(RuntimeError, match="First Rig is linked from another file"):
+        bpy.ops.ossify.track()
+
+
+def test_playing_a_clip():
+    result, _ = stage()
+    bpy.ops.ossify.track(frames="CUSTOM", frame_start=3, frame_end=7)
+    assert bpy.ops.ossify.play_clip(clip=0) == {"FINISHED"}
+    scene = bpy.context.scene
+    assert result.armature.animation_data.action == result.armature.ossify.clips[0].action
+    bpy.ops.ossify.play_clip(clip=1)
+    assert (scene.frame_preview_start, scene.frame_preview_end, scene.frame_current) == (3, 7, 3)
+    bpy.data.actions.remove(result.armature.ossify.clips[1].action)
+    with pytest.raises(RuntimeError, match="The action of this clip is gone"):
+        bpy.ops.ossify.play_clip(clip=1)
+
+
+# ---- the preview
+
+
+def poses(armature):
+    return {bone.name: np.array(bone.matrix) for bone in armature.pose.bones}
+
+
+def test_the_preview_poses_the_rig_in_every_frame():
+    result, second = stage()
+    scene, size = bpy.context.scene, scenes.size_of(scenes.positions(second.data))
+    before, keyed = scenes.picture(), poses(result.armature)
+    assert bpy.ops.ossify.preview() == {"FINISHED"}
+    for frame in (1, 7, 3):
+        scene.frame_set(frame)
+        bpy.context.view_layer.update()
+        distance = np.linalg.norm(scenes.seen(result.meshes[0]) - scenes.seen(second), axis=1)
+        assert distance.max() < 0.02 * size
+        assert math.sqrt((distance**2).mean()) * 100 / size == pytest.approx(preview._current.error, rel=0.05)
+    assert "ms for this frame" in preview.sentence()
+    scene.frame_set(1)
+    assert bpy.ops.ossify.preview() == {"FINISHED"}
+    assert not preview.running()
+    assert preview._on_frame not in bpy.app.handlers.frame_change_post
+    assert scenes.difference(before, scenes.picture()) == ""
+    for name, matrix in poses(result.armature).items():
+        assert matrix == pytest.approx(keyed[name], abs=1e-6)
+
+
+def test_the_preview_of_an_articulated_rig():
+    body, _ = scenes.creature(frames=12)
+    result = converted(body, bones=10, skeleton="ARTICULATED")
+    body.hide_viewport = False
+    body.hide_set(False)
+    scenes.select(result.armature, body)
+    bpy.ops.ossify.preview()
+    bpy.context.scene.frame_set(6)
+    distance = np.linalg.norm(scenes.seen(result.meshes[0]) - scenes.seen(body), axis=1)
+    assert math.sqrt((distance**2).mean()) < 0.02 * scenes.size_of(scenes.positions(body.data))
+    preview.stop()
+
+
+def test_the_preview_ends_with_its_source():
+    _, second = stage()
+    bpy.ops.ossify.preview()
+    bpy.data.objects.remove(second)
+    bpy.context.scene.frame_set(4)
+    assert not preview.running()
+    assert "Second was removed" in preview.sentence()
+    assert preview._on_frame not in bpy.app.handlers.frame_change_post
+
+
+def test_the_preview_ends_with_its_file():
+    stage()
+    bpy.ops.ossify.preview()
+    assert preview.running()
+    bpy.ops.wm.read_homefile(use_empty=True)
+    assert not preview.running()
+
+
+def test_tracking_ends_the_preview():
+    stage()
+    bpy.ops.ossify.preview()
+    bpy.ops.ossify.track()
+    assert not preview.running()
+
+
+def test_live_modifiers_have_no_preview():
+    _, second = stage()
+    second.modifiers.new("Subdivision", "SUBSURF")
+    with pytest.raises(RuntimeError, match=r"Second has live modifiers \(Subdivision\)"):
+        bpy.ops.ossify.preview()

@@ -46,6 +46,21 @@ class Tracked(NamedTuple):
     notes: list[str]
     seconds: dict[str, float]
 
+    def to_json(self) -> dict:
+        """For pipelines: plain values, distances in scene units and in percent of the size."""
+        return {
+            "action": self.action.name,
+            "frames": self.frames,
+            "rms": self.rms,
+            "rms_percent": self.rms * self.percent,
+            "maximum": self.maximum,
+            "maximum_percent": self.maximum * self.percent,
+            "worst_frame": self.worst_frame,
+            "keys": self.keys,
+            "seconds": dict(self.seconds),
+            "notes": list(self.notes),
+        }
+
     def sentence(self) -> str:
         return (
             f"{self.armature.name}: {self.action.name}, {self.frames} frames, error"

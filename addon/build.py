@@ -33,7 +33,7 @@ class Built:
     keyed: Keyed
     skeleton: Skeleton | None
     made: list[Handle]  # all data-blocks
-    actions: list[tuple[Handle, Clip]]  # one for each clip
+    actions: list[tuple[Handle, Clip]] = dataclasses.field(default_factory=list)  # empty: one for all of it
 
 
 def discard(made: list[Handle]) -> None:

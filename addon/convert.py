@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Generator
 from typing import NamedTuple
 
-from . import clips, native, report
+from . import clips, memory, native, report
 from .build import Built, build, discard, hand_over
 from .capture import Motion
 from .options import Options
@@ -59,7 +59,7 @@ class Clock:
         self.seconds[name], self._last = now - self._last, now
 
 
-def step_of(stage: str, fraction: float, **more) -> Step:
+def step(stage: str, fraction: float, **more) -> Step:
     before = 0.0
     for name, share in _SHARES.items():
         if name == stage:
@@ -68,47 +68,42 @@ def step_of(stage: str, fraction: float, **more) -> Step:
     raise KeyError(stage)
 
 
-def each(stage: str, work: Generator[float, None, object]) -> Generator[Step, None, object]:
-    """The steps of a stage, and its value."""
+def each(stage: str, work: Generator[float, None, object], first=0.0, last=1.0) -> Generator:
+    """The steps of a stage, or of a part of it from `first` to `last`; and its value."""
     try:
         while True:
-            yield step_of(stage, next(work))
+            yield step(stage, first + (last - first) * next(work))
     except StopIteration as end:
         return end.value
     finally:
         work.close()
 
 
-def watch_job(job: native.Job, check: Callable, first: float, last: float) -> Generator[Step, None, tuple]:
-    """The steps of a job that is a part of the solving, from `first` to `last`; its answer.
-
-    check() refuses when what is needed to go on is gone.
-    """
+def watch(job: native.Job, motion: Motion, first: float, last: float) -> Generator[Step, None, tuple]:
+    """The steps of a job that is a part of the solving, from `first` to `last`; its answer."""
     with job:
         while True:
             progress = job.poll()
             if progress.finished:
                 return job.finish()
-            check()
+            motion.check_sources()
             fraction = first + (last - first) * progress.fraction
             error = None if progress.erms is None else _PERCENT * progress.erms
-            yield step_of("Solving", fraction, error=error, bones=progress.bones or None, wait=True)
+            yield step("Solving", fraction, error=error, bones=progress.bones or None, wait=True)
 
 
 def _solve(motion: Motion, options: Options) -> Generator[Step, None, Solved]:
     poses, settings = (motion.rest, motion.frames, motion.triangles), options.solver()
     articulated = options.skeleton == "ARTICULATED"
     free_share = _FREE_SHARE if articulated else 1.0
-    rig, info = yield from watch_job(
-        native.Job.start(*poses, settings), motion.check_sources, 0.0, free_share
-    )
+    rig, info = yield from watch(native.Job.start(*poses, settings), motion, 0.0, free_share)
     if options.skeleton == "NONE":
         return Solved(rig, info, None, None)
     skeleton = native.connect(rig, motion.triangles, options.wishes(), settings)
     if not articulated:
         return Solved(rig, info, skeleton, None)
     job = native.Job.start_articulate(*poses, rig, skeleton, settings)
-    rig, skeleton, refitted = yield from watch_job(job, motion.check_sources, free_share, 1.0)
+    rig, skeleton, refitted = yield from watch(job, motion, free_share, 1.0)
     return Solved(rig, refitted, skeleton, info)
 
 
@@ -116,6 +111,7 @@ def convert(scene, view_layer, objects, options: Options) -> Generator[Step, Non
     """The first object gives the rig its place and its name."""
     clock = Clock()
     native.library()  # refuses at once when it is not there
+    memory.check(options)
     motion = yield from each("Reading", clips.read(scene, view_layer, objects, options))
     clock.lap("capture")
     solved = yield from _solve(motion, options)
@@ -129,6 +125,7 @@ def convert(scene, view_layer, objects, options: Options) -> Generator[Step, Non
         clock.lap("measure")
         measured.seconds = clock.seconds
         remember(built, motion, options, measured)
+        memory.begin(built, motion, options)
         hand_over(built, motion, options)
     except BaseException:
         discard(built.made)

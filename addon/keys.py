@@ -44,6 +44,25 @@ def _bag(action, owner):
     return strip.channelbag(owner.animation_data.action_slot, ensure=True)
 
 
+def action_of(owner):
+    """Its own action, or None."""
+    return owner.animation_data.action if owner.animation_data else None
+
+
+def slot_name(owner) -> str | None:
+    """Of the action's slot that moves the owner; None before Blender had slots."""
+    slot = getattr(owner.animation_data, "action_slot", None) if owner.animation_data else None
+    return slot.identifier if slot is not None else None
+
+
+def assign(owner, action, slot: str | None) -> None:
+    """Gives the owner the action, with the slot of that name if it has one."""
+    data = owner.animation_data_create()
+    data.action = action
+    if slot is not None and slot in action.slots:
+        data.action_slot = action.slots[slot]
+
+
 def curves(action, owner):
     """A function (data_path, index, group) -> new f-curve of the owner, which has the action."""
     bag = _bag(action, owner)
@@ -202,25 +221,27 @@ def _quaternion(mode: str, values: np.ndarray) -> np.ndarray:
     return np.array([tuple(Euler(row, mode).to_quaternion()) for row in values])
 
 
-class Writer:
-    """Writes the tracks of bones into an action, and gives it to the armature object."""
+class Reader:
+    """The channels of pose bones as they stand in an action; without one, those of the bones themselves."""
 
-    def __init__(self, armature, action, times: np.ndarray, size: float):
-        self.action, self.times, self.size = action, np.asarray(times, np.float32), size
+    def __init__(self, armature, times):
+        self.times = np.asarray(times, np.float32)
         self._bones = armature.pose.bones
-        data = armature.animation_data_create()
-        if data.action != action:
-            data.action = action
-        self._bag = _bag(action, armature)
-        self._old = {(curve.data_path, curve.array_index): curve for curve in self._bag.fcurves}
-        self._new = curves(action, armature)
-        self.keys = 0  # written
+        data = armature.animation_data
+        found = curves_of(data.action, data) if data is not None and data.action is not None else []
+        self._old = {(curve.data_path, curve.array_index): curve for curve in found}
+        self.keys = 0  # written, or left as they are
         self.keys_if_every = 0  # as many as there were without reduction
 
-    # ---- what stands
+    def leave(self, bone: str) -> None:
+        """Counts the keys of a bone that stays as it is."""
+        for (path, _), curve in self._old.items():
+            if path.startswith(path_of(bone)):
+                self.keys += len(curve.keyframe_points)
+                self.keys_if_every += 1 if len(curve.keyframe_points) == 1 else len(self.times)
 
     def _present(self, bone: str, channel: str) -> np.ndarray:
-        """[f][n] the values of a channel as they stand"""
+        """[f][n] the values of a channel"""
         fixed = getattr(self._bones[bone], channel)
         columns = []
         for index in range(len(fixed)):
@@ -242,9 +263,22 @@ class Writer:
         return Channels(location, _quaternion(mode, turned), scale, inner)
 
     def goes_on(self, bone: str) -> bool:
-        """Whether keys of the bone come after the frames that are written."""
+        """Whether keys of the bone come after the frames."""
         curves = (curve for (path, _), curve in self._old.items() if path.startswith(path_of(bone)))
         return any(curve.range()[1] > self.times[-1] + _ON for curve in curves)
+
+
+class Writer(Reader):
+    """Writes the tracks of bones into an action, and gives it to the armature object."""
+
+    def __init__(self, armature, action, times: np.ndarray, size: float):
+        data = armature.animation_data_create()
+        if data.action != action:
+            data.action = action
+        self._bag = _bag(action, armature)
+        super().__init__(armature, times)
+        self.action, self.size = action, size
+        self._new = curves(action, armature)
 
     # ---- what is written
 
@@ -321,13 +355,6 @@ class Writer:
         """Whether a bone that shall not scale was given a scale."""
         keyed = any((path_of(bone) + "scale", index) in self._old for index in range(3))
         return keyed or tuple(self._bones[bone].scale) != (1, 1, 1)
-
-    def leave(self, bone: str) -> None:
-        """Counts the keys of a bone that stays as it is."""
-        for (path, _), curve in self._old.items():
-            if path.startswith(path_of(bone)):
-                self.keys += len(curve.keyframe_points)
-                self.keys_if_every += 1 if len(curve.keyframe_points) == 1 else len(self.times)
 
     def name_poses(self, names: list[str]) -> None:
         for time, name in zip(self.times, names, strict=True):

@@ -41,6 +41,7 @@ class Options:
     keys: str = "REDUCED"  # EVERY, REDUCED
     key_tolerance: float = 0.1  # percent of the size
     hide_source: bool = True
+    keep_motion: str = "AUTO"  # AUTO, PACKED, FILE, NONE
     seed: int = 0
     threads: int = 0
 
@@ -192,3 +193,20 @@ class BakeOptions:
 BAKE_FIELDS = tuple(field.name for field in dataclasses.fields(BakeOptions) if field.name != "filepath")
 # The first ending of a kind is added to a path that has none of them.
 CACHE_ENDINGS = {"PC2": (".pc2",), "MDD": (".mdd",), "ALEMBIC": (".abc",), "USD": (".usdc", ".usda", ".usd")}
+
+
+@dataclasses.dataclass
+class RefitOptions:
+    """What refit.py may be asked for."""
+
+    solve: str = "BOTH"  # BOTH, TRANSFORMS, WEIGHTS
+    only: str = "ALL"  # ALL, BONES, VERTICES: those that are selected
+    rest: bool = True  # the rest shape is corrected as the rig's settings say
+    motion: str = "KEPT"  # KEPT, SOURCE
+    frames: str = "ALL"  # ALL, CUSTOM
+    frame_start: int = 1
+    frame_end: int = 250
+    quality: str = "RIG"  # RIG, DRAFT, NORMAL, BEST
+
+
+REFIT_FIELDS = tuple(field.name for field in dataclasses.fields(RefitOptions))

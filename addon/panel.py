@@ -199,6 +199,7 @@ class OSSIFY_PT_result(_Settings, bpy.types.Panel):
             row.prop(settings, "key_tolerance")
         layout.prop(settings, "nla")
         layout.prop(settings, "hide_source")
+        layout.prop(settings, "keep_motion")
         layout.prop(settings, "seed")
         layout.prop(settings, "threads")
 

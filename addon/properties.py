@@ -259,6 +259,19 @@ _WORDS = {
         BoolProperty,
         {"name": "Hide Source", "description": "Hide the source meshes when the rig is made"},
     ),
+    "keep_motion": (
+        EnumProperty,
+        {
+            "name": "Keep Motion",
+            "description": "Where the rig keeps the motion it was made from, for refits without the source",
+            "items": [
+                ("AUTO", "Automatic", "In the .blend when that takes no more than 64 MB, else not at all"),
+                ("PACKED", "In the .blend", "In this file, however large it is"),
+                ("FILE", "Beside the .blend", "In a file of its own in the folder of the .blend"),
+                ("NONE", "Not", "A refit needs the source, or another one with the same mesh"),
+            ],
+        },
+    ),
     "seed": (
         IntProperty,
         {"name": "Seed", "description": "Another seed may find a slightly different rig", "min": 0},
@@ -385,6 +398,7 @@ class OssifyFrame(bpy.types.PropertyGroup):
     frame: IntProperty(name="Frame")
     clip: IntProperty(name="Clip", description="Which of the rig's clips it belongs to")
     error: FloatProperty(name="Error", description="Root mean square, in percent of the size")
+    held: BoolProperty(name="Held", description="A refit leaves the pose of this frame as it is")
 
 
 class OssifyWish(bpy.types.PropertyGroup):
@@ -393,6 +407,20 @@ class OssifyWish(bpy.types.PropertyGroup):
     first: StringProperty(name="Bone")
     second: StringProperty(name="Bone")
     joined: BoolProperty(name="Joined", description="Joined by a joint, or kept apart")
+
+
+class OssifyChange(bpy.types.PropertyGroup):
+    """What was changed on a rig; its name is the kind."""
+
+    words: StringProperty(name="Change")
+
+
+class OssifyFit(bpy.types.PropertyGroup):
+    """The error of a bone or a mesh before and after a refit, in percent of the size."""
+
+    kind: StringProperty()
+    before: FloatProperty(name="Before")
+    after: FloatProperty(name="After")
 
 
 def _jump(self, context) -> None:
@@ -418,6 +446,9 @@ class OssifyRig(bpy.types.PropertyGroup):
     blender: StringProperty(name="Blender")
     settings: PointerProperty(type=OssifySettings)
     sources: CollectionProperty(type=OssifySource)
+    meshes: CollectionProperty(type=OssifySource)  # of the rig, in the order of the sources
+    memory: PointerProperty(type=bpy.types.Mesh, name="Memory", description="What the rig remembers")
+    motion_file: StringProperty(name="Motion", description="The file with the motion", subtype="FILE_PATH")
     first_frame: IntProperty(name="First Frame")
     last_frame: IntProperty(name="Last Frame")
     clips: CollectionProperty(type=OssifyClip)
@@ -457,6 +488,21 @@ class OssifyRig(bpy.types.PropertyGroup):
         options=set(),
     )
 
+    refitted: BoolProperty(name="Refitted")
+    rms_before: FloatProperty(name="Error Before", description="Of the last refit, in percent of the size")
+    fits: CollectionProperty(type=OssifyFit)
+    changes: CollectionProperty(type=OssifyChange)
+    looked: BoolProperty(name="Looked", description="Changes were looked for since the last refit")
+    keep_repainted: BoolProperty(
+        name="Keep Painted Weights", description="Vertices that you painted keep their weights", default=True
+    )
+    keep_rekeyed: BoolProperty(
+        name="Keep Poses", description="Bones keep their pose in frames that you keyed", default=True
+    )
+    keep_sculpted: BoolProperty(
+        name="Keep Sculpted Shape", description="Vertices that you moved stay where they are", default=True
+    )
+
     worst_frame_error: FloatProperty(name="Error of the Worst Frame", precision=4)
     frames: CollectionProperty(type=OssifyFrame)
     frame_index: IntProperty(name="Frame", description="Go to this frame", update=_jump)
@@ -492,6 +538,13 @@ def remember(built, motion, options: Options, report) -> None:
     for handle, clip in built.actions:
         rms = report.percent(report.clip_error(clip.rows))
         remember_clip(rig, handle.get(), clip.source.find(), motion.times[clip.rows], rms)
+    note_report(rig, report)
+    for handle, part in zip(built.meshes, motion.parts, strict=True):
+        heat.store(handle.get().data, report.vertex_error[part.vertices] * (100 / report.size))
+
+
+def note_report(rig, report) -> None:
+    """How well a rig fits, onto its record."""
     for name in ("rms", "mean", "percentile_95", "maximum", "keys_moved"):
         setattr(rig, name, report.percent(getattr(report, name)))
     for name in "erms size worst_object worst_vertex worst_frame bones vertices keys keys_if_every".split():
@@ -501,18 +554,42 @@ def remember(built, motion, options: Options, report) -> None:
     rig.located, rig.location = report.located, report.percent(report.location)
     rig.free_erms = report.free.erms if report.free is not None else 0
     rig.worst_frame_error = report.percent(float(report.frame_error.max()))
+    while len(rig.frames) < len(report.times):
+        rig.frames.add()
     for row, error in enumerate(report.frame_error):
-        item = rig.frames.add()
+        item = rig.frames[row]
         item.frame, item.error = int(report.times[row]), report.percent(float(error))
         item.name = report.poses[row] if report.poses else f"Frame {report.times[row]}"
         item.clip = next(c for c, (_, rows) in enumerate(report.clips) if rows.start <= row < rows.stop)
         if len(report.clips) > 1:
             item.name = f"{report.clips[item.clip][0]} {report.times[row]}"
-    for handle, part in zip(built.meshes, motion.parts, strict=True):
-        heat.store(handle.get().data, report.vertex_error[part.vertices] * (100 / report.size))
 
 
-CLASSES = (OssifySettings, OssifyBake, OssifySource, OssifyClip, OssifyFrame, OssifyWish, OssifyRig)
+def note_refit(rig, result) -> None:
+    """What a refit came to."""
+    note_report(rig, result.after)
+    rig.refitted, rig.rms_before = True, result.before.percent(result.before.rms)
+    rig.changes.clear()
+    rig.looked = False
+    rig.fits.clear()
+    worst = sorted(result.bones, key=lambda line: line.after - line.before)
+    for kind, lines in (("MESH", result.meshes), ("BONE", worst)):
+        for line in lines:
+            item = rig.fits.add()
+            item.kind, item.name, item.before, item.after = kind, *line
+
+
+CLASSES = (
+    OssifySettings,
+    OssifyBake,
+    OssifySource,
+    OssifyClip,
+    OssifyFrame,
+    OssifyWish,
+    OssifyChange,
+    OssifyFit,
+    OssifyRig,
+)
 
 
 def register() -> None:

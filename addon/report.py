@@ -15,7 +15,7 @@ import numpy as np
 
 from . import actions, native
 from .build import Built
-from .capture import Motion, positions
+from .capture import Motion, matrix_of, positions
 from .native import Info, Rig, Skeleton
 
 _BLOCK = 8  # frames replayed by the library at a time
@@ -189,7 +189,6 @@ class _Stage:
 
     def __init__(self, built: Built, motion: Motion):
         self.built, self.motion = built, motion
-        self.back = np.linalg.inv(motion.space)
 
     def play(self, row: int) -> None:
         """Gives the armature the action of the clip that begins in this row, if one does."""
@@ -203,9 +202,10 @@ class _Stage:
         scene = self.built.workshop.get()
         scene.frame_set(int(self.motion.times[row]))
         depsgraph = scene.view_layers[0].depsgraph
+        back = np.linalg.inv(matrix_of(self.built.armature.get().evaluated_get(depsgraph)))
         for handle, part in zip(self.built.meshes, self.motion.parts, strict=True):
             evaluated = handle.get().evaluated_get(depsgraph)
-            matrix = self.back @ np.array(evaluated.matrix_world, np.float64)
+            matrix = back @ np.array(evaluated.matrix_world, np.float64)
             points = positions(evaluated.data).astype(np.float64)
             out[part.vertices] = points @ matrix[:3, :3].T + matrix[:3, 3]
 
@@ -276,7 +276,8 @@ def _report(
         vertex_error=np.sqrt(squares.mean(axis=0)),
         times=motion.times,
         poses=motion.poses,
-        clips=[(handle.get().name, clip.rows) for handle, clip in built.actions],
+        clips=[(handle.get().name, clip.rows) for handle, clip in built.actions]
+        or [(motion.parts[0].name, slice(0, frames))],
         solver=info,
         free=free,
         skeleton=built.skeleton,

@@ -22,12 +22,13 @@ from . import actions, native, rewrite, rigid, standing, takes
 from .build import Maker, discard
 from .capture import matrix_of, positions
 from .channels import homogeneous
-from .convert import Clock, Step, each, step_of, watch_job
+from .convert import Clock, Step, each, step, watch
 from .handles import Handle, Place
 from .keying import ROOT
 from .options import Options, Refusal, TrackOptions
 from .placement import diagonal
 from .properties import remember_clip
+from .trial import Trial
 
 _FREE_SHARE = 0.5  # of the solving, before joints are made to hold
 
@@ -92,6 +93,10 @@ class Standing:
         bones = self.armature.get().data.bones
         carriers = [rewrite.carrier_of(bones[name]) for name in self.names]
         return [ROOT, *self.names, *(bone.name for bone in carriers if bone is not None)]
+
+    def check_sources(self) -> None:
+        """Refuses when the rig was removed since; what moves it was read."""
+        self.armature.get()
 
     @property
     def turns(self) -> bool:
@@ -203,60 +208,36 @@ def solve(rig: Standing, frames: np.ndarray) -> Generator[Step, None, np.ndarray
     frames = np.ascontiguousarray(frames[:, rig.skin.moved])
     poses, settings = (rig.rig.rest, frames, rig.triangles), rig.settings()
     share = _FREE_SHARE if rig.turns else 1.0
-    yield step_of("Solving", 0.0)
+    yield step("Solving", 0.0)
     given = dataclasses.replace(rig.rig, transforms=_start(rig, frames))
     job = native.Job.start(*poses, settings, given)
-    found, _ = yield from watch_job(job, rig.armature.get, 0.0, share)
+    found, _ = yield from watch(job, rig, 0.0, share)
     if rig.turns:
         given = dataclasses.replace(rig.rig, transforms=found.transforms)
         held = np.ones(len(rig.names), np.uint8)
         job = native.Job.start_articulate(*poses, given, _skeleton(rig), settings, held_joints=held)
-        found, _, _ = yield from watch_job(job, rig.armature.get, share, 1.0)
+        found, _, _ = yield from watch(job, rig, share, 1.0)
     return homogeneous(found.transforms)
 
 
 # ---- keys, on a copy of the rig
 
 
-class _Stage:
-    """A copy of the rig in a scene of its own, with nothing on its meshes but the armature."""
+class _Stage(Trial):
+    """The copy, without the actions it had."""
 
-    def __init__(self, maker: Maker, rig: Standing):
-        armature = rig.armature.get()
-        scene = maker.new("scenes", "Ossify Workshop")
-        copy = maker.note("objects", armature.copy())
-        copy.parent = None  # the frames are in the armature's own space
-        copy.constraints.clear()
-        copy.matrix_world = armature.matrix_world.copy()
-        data = copy.animation_data_create()  # drivers stay
+    def __init__(self, rig: Standing):
+        super().__init__(rig.armature.get(), [handle.get() for handle in rig.meshes], rig.names)
+        data = self.armature.get().animation_data_create()  # drivers stay
         data.action, data.use_nla = None, False
-        copy.data = maker.note("armatures", armature.data.copy())
-        copy.data.pose_position = "POSE"
-        scene.collection.objects.link(copy)
-        meshes = [self._mesh(maker, handle.get(), armature, copy) for handle in rig.meshes]
-        for obj in meshes:
-            scene.collection.objects.link(obj)
-        self.scene, self.armature = Handle.of("scenes", scene), Handle.of("objects", copy)
-        self.meshes, self.slices = [Handle.of("objects", obj) for obj in meshes], rig.skin.slices
-        scene.view_layers[0].update()
-
-    @staticmethod
-    def _mesh(maker: Maker, obj, armature, copy):
-        spare = maker.note("objects", obj.copy())
-        for modifier in list(spare.modifiers):
-            if modifier.type == "ARMATURE" and modifier.object == armature:
-                modifier.object, modifier.show_viewport = copy, True
-            else:
-                spare.modifiers.remove(modifier)
-        spare.parent, spare.hide_viewport = copy, False
-        return spare
+        self.slices = rig.skin.slices
 
     def replay(self, time: int, out: np.ndarray) -> None:
         """out [v][3]: where Blender puts the vertices, in the armature's space"""
-        scene = self.scene.get()
+        scene, armature = self.scene.get(), self.armature.get()
         scene.frame_set(time)
         depsgraph = scene.view_layers[0].depsgraph
-        back = np.linalg.inv(matrix_of(self.armature.get().evaluated_get(depsgraph)))
+        back = np.linalg.inv(matrix_of(armature.evaluated_get(depsgraph)))
         for handle, rows in zip(self.meshes, self.slices, strict=True):
             evaluated = handle.get().evaluated_get(depsgraph)
             matrix = back @ matrix_of(evaluated)
@@ -354,19 +335,19 @@ def track(scene, view_layer, armature, objects, options: TrackOptions) -> Genera
     clock.lap("capture")
     found = yield from solve(rig, take.frames)
     clock.lap("solve")
+    yield step("Building", 0.0)
+    stage = _Stage(rig)
     try:
         action = Handle.of("actions", maker.new("actions", take.name))
-        made, maker.made = maker.made, []
-        yield step_of("Building", 0.0)
-        stage = _Stage(maker, rig)
         keys = _write(rig, stage, action.get(), take, found)
         clock.lap("build")
         distances = yield from each("Measuring", _measure(stage, take))
         clock.lap("measure")
     except BaseException:
-        discard([*made, *maker.made])
+        discard(maker.made)
         raise
-    discard(maker.made)
+    finally:
+        stage.remove()
     result = _result(rig, action.get(), take, distances, keys, clock)
     _hand_over(rig, action.get(), take, options, result.rms * result.percent)
     place.get()[1].update()

@@ -110,3 +110,15 @@ def push_all(owner, clips: list[tuple[object, str, int, int]]) -> None:
     for number, (action, name, first, _) in enumerate(clips):
         push(owner, action, name, first, muted=alone and number > 0)
     owner.animation_data.action = None
+
+
+def trouble(armature) -> str | None:
+    """Why what the rig plays is not what it was made from, in one sentence; None when it is."""
+    made = [clip for clip in armature.ossify.clips if not clip.tracked]
+    if len(made) > 1:
+        return f"{armature.name} was solved for {len(made)} clips together, and a refit knows only one."
+    now = keys.action_of(armature)
+    if made and made[0].action is not None and now != made[0].action:
+        plays = f"plays {now.name}" if now is not None else "plays no action"
+        return f"{armature.name} {plays}: play the clip that it was made from, {made[0].action.name}."
+    return None

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import bpy
 import numpy as np
 
-from . import build, channels, heat, keys, memory, native, properties, report, rewrite, standing
+from . import actions, build, channels, heat, keys, memory, native, properties, report, rewrite, standing
 from .capture import Motion, Part, capture, matrix_of
 from .changes import Changes, Holds, find, holds
 from .convert import Clock, Step, each, step, watch
@@ -74,7 +74,7 @@ def trouble(armature) -> str | None:
             f"The motion of {armature.name} was not kept, and its source is gone: choose another one with the"
             " same mesh."
         )
-    return None
+    return actions.trouble(armature)
 
 
 def sources_are_here(armature) -> bool:

@@ -196,3 +196,18 @@ def test_written_and_read_back(tmp_path, ending):
             if rows is None:  # the file may have its vertices in another order
                 rows = np.linalg.norm(seen[:, None] - wanted[None], axis=2).argmin(axis=1)
             assert np.linalg.norm(seen - wanted[rows], axis=1).max() < 2e-3 * scenes.size_of(wanted)
+
+
+def test_a_new_skeleton_keeps_every_clip():
+    walk, run = two_takes()
+    result = converted(walk, run, clips="TAKES", bones=8, skeleton="NONE")
+    times = range(1, TAKES + 1)
+    before = {n: shown(result.armature, result.meshes[0], n, times) for n in ("Walk", "Run")}
+    actions.assign(result.armature, bpy.data.actions["Run"])
+    scenes.select(result.armature)
+    assert bpy.ops.ossify.update_skeleton() == {"FINISHED"}
+    assert result.armature.animation_data.action.name == "Run"
+    assert any(bone.parent and bone.parent.name != "Root" for bone in result.armature.data.bones)
+    for name, points in before.items():
+        after = shown(result.armature, result.meshes[0], name, times)
+        assert np.abs(after - points).max() < 1e-3 * scenes.size_of(points)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scenes
 from chain import converted, curves, drain
-from ossify import actions, convert, options, preview, standing, track
+from ossify import actions, convert, options, preview, refit, standing, track
 
 FRAMES = 12
 
@@ -481,3 +481,14 @@ def test_live_modifiers_have_no_preview():
     second.modifiers.new("Subdivision", "SUBSURF")
     with pytest.raises(RuntimeError, match=r"Second has live modifiers \(Subdivision\)"):
         bpy.ops.ossify.preview()
+
+
+def test_a_refit_asks_for_the_clip_that_the_rig_was_made_from():
+    result, second = stage()
+    assert refit.trouble(result.armature) is None
+    tracked(result, second)
+    assert refit.trouble(result.armature) == (
+        "First Rig plays Second: play the clip that it was made from, First Rig."
+    )
+    bpy.ops.ossify.play_clip(clip=0)
+    assert refit.trouble(result.armature) is None

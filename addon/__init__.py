@@ -1,8 +1,32 @@
 """Ossify: turns moving meshes into rigs."""
 
-from . import command, operators, operators_bones, operators_paint, panel, panel_paint, properties
+from . import (
+    command,
+    operators,
+    operators_bones,
+    operators_paint,
+    operators_track,
+    panel,
+    panel_paint,
+    panel_track,
+    preview,
+    properties,
+    properties_track,
+)
 
-_ROOMS = (properties, operators, operators_bones, operators_paint, panel, panel_paint, command)
+_ROOMS = (
+    properties,
+    properties_track,
+    operators,
+    operators_bones,
+    operators_paint,
+    operators_track,
+    panel,
+    panel_paint,
+    panel_track,
+    preview,
+    command,
+)
 
 
 def register():

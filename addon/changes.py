@@ -48,8 +48,8 @@ class Changes:
             frames = np.flatnonzero(np.any(list(self.rekeyed.values()), axis=0))
             where = f"frame {times[frames[0]]}" if len(frames) == 1 else f"{len(frames)} frames"
             found.append(("REKEYED", _bones(list(self.rekeyed), f"re-keyed in {where}")))
-        for name in self.retopologised:
-            found.append(("RETOPOLOGISED", f"{name} has other vertices or faces"))
+        other = ((name, "has other vertices or faces") for name in self.retopologised)
+        found += [("RETOPOLOGISED", " ".join(words)) for words in other]
         if self.removed:
             found.append(("REMOVED", f"{self.removed} meshes gone"))
         return [(kind, words) for kind, words in found if words]
@@ -96,11 +96,13 @@ def _compare_channels(found: Changes, then: memory.Snapshot, now: memory.Snapsho
 
 def _dense(influences, weights, numbers: dict[int, int]) -> np.ndarray:
     """[v][b] of the bones that are numbered"""
+    lookup = np.full(max(numbers, default=-1) + 2, -1)
+    lookup[list(numbers)] = list(numbers.values())
+    known = np.where(influences < len(lookup) - 1, influences, -1)
+    bones = lookup[known]
     dense = np.zeros((len(weights), len(numbers)), np.float32)
-    for k in range(weights.shape[1]):
-        for number, b in numbers.items():
-            rows = influences[:, k] == number
-            dense[rows, b] = weights[rows, k]
+    rows, columns = np.nonzero(bones >= 0)
+    dense[rows, bones[rows, columns]] = weights[rows, columns]
     return dense
 
 

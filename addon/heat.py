@@ -9,23 +9,24 @@ import bpy
 import numpy as np
 
 ATTRIBUTE = "ossify_error"  # percent of the size, root mean square over the frames
+CHANGE = "ossify_change"  # of that, by a refit
 COLOURS = "Ossify Error"
 _RAMP = np.array([[0.0, 0.05, 0.5], [0.0, 0.55, 0.8], [0.2, 0.75, 0.2], [0.95, 0.8, 0.1], [0.8, 0.05, 0.02]])
 _SHADING = "ossify_shading"  # on the screen's areas: what was there before
 
 
-def store(mesh, error: np.ndarray) -> None:
+def store(mesh, error: np.ndarray, name: str = ATTRIBUTE) -> None:
     """error [v] percent"""
-    old = mesh.attributes.get(ATTRIBUTE)
+    old = mesh.attributes.get(name)
     if old is not None:
         mesh.attributes.remove(old)
-    mesh.attributes.new(ATTRIBUTE, "FLOAT", "POINT")
-    mesh.attributes[ATTRIBUTE].data.foreach_set("value", np.ascontiguousarray(error, np.float32))
+    mesh.attributes.new(name, "FLOAT", "POINT")
+    mesh.attributes[name].data.foreach_set("value", np.ascontiguousarray(error, np.float32))
 
 
-def error_of(mesh) -> np.ndarray | None:
+def error_of(mesh, name: str = ATTRIBUTE) -> np.ndarray | None:
     """[v] percent; None when the mesh has none"""
-    attribute = mesh.attributes.get(ATTRIBUTE)
+    attribute = mesh.attributes.get(name)
     if attribute is None or attribute.domain != "POINT" or attribute.data_type != "FLOAT":
         return None
     values = np.empty(len(attribute.data), np.float32)
@@ -36,9 +37,10 @@ def error_of(mesh) -> np.ndarray | None:
 def forget(mesh) -> None:
     """Takes the errors and their colours off a copy that is no rig."""
     _uncolour(mesh)
-    attribute = mesh.attributes.get(ATTRIBUTE)
-    if attribute is not None:
-        mesh.attributes.remove(attribute)
+    for name in (ATTRIBUTE, CHANGE):
+        attribute = mesh.attributes.get(name)
+        if attribute is not None:
+            mesh.attributes.remove(attribute)
 
 
 def meshes_of(armature) -> list:

@@ -62,7 +62,7 @@ class Match:
 
 
 def _frames(points: np.ndarray, corners: np.ndarray) -> np.ndarray:
-    """[t][3][3] axes along a triangle's first edge, in it and off it, as columns; of a line, none that turn"""
+    """[t][3][3] columns along a triangle's first edge, in it and off it; of a line, the same always"""
     a, b, c = (points[corners[:, i]].astype(np.float64) for i in range(3))
     along, off = b - a, np.cross(b - a, c - a)
     lengths, areas = (np.linalg.norm(v, axis=1, keepdims=True) for v in (along, off))

@@ -123,7 +123,7 @@ def recall(armature) -> Kept | None:
     path = bpy.path.abspath(armature.ossify.motion_file)
     try:
         with np.load(path) as arrays:
-            kept = Kept(arrays["frames"], arrays["rest"] if "rest" in arrays else None)
+            kept = Kept(arrays["frames"], arrays.get("rest"))
     except (OSError, ValueError, KeyError, EOFError) as error:
         raise Refusal(f"{path} does not hold the motion of {armature.name}: {error}.") from None
     shape = armature.ossify.memory["shape"] if armature.ossify.memory else kept.frames.shape
@@ -286,20 +286,20 @@ def note(armature, now: Snapshot) -> None:
     """Notes this as what changes are counted from."""
     mesh = _mesh(armature)
     bones = dataclasses.asdict(dataclasses.replace(now.bones, rests=None))
-    mesh["bones"] = json.dumps({name: value for name, value in bones.items() if name != "rests"})
-    mesh["meshes"] = json.dumps({"counts": now.counts, "topology": now.topology})
-    used = max(int((now.influences >= 0).sum(axis=1).max()), 1)
-    arrays = {
-        "rests": now.bones.rests.astype(np.float32),
-        "channels": now.channels,
-        "influences": now.influences[:, :used],
-        "weights": now.weights[:, :used],
-        "rest": now.rest,
+    used = max(int((now.influences >= 0).sum(axis=1).max(initial=1)), 1)
+    notes = {
+        "bones": json.dumps({name: value for name, value in bones.items() if name != "rests"}),
+        "meshes": json.dumps({"counts": now.counts, "topology": now.topology}),
+        "rests": now.bones.rests.astype(np.float32).ravel(),
+        "channels": now.channels.ravel(),
+        "influences": now.influences[:, :used].ravel(),
+        "weights": now.weights[:, :used].ravel(),
+        "rest": now.rest.ravel(),
     }
-    for name, values in arrays.items():
+    for name, value in notes.items():
         if name in mesh:
-            del mesh[name]  # Blender keeps the old length, and writes past it
-        mesh[name] = values.ravel()
+            del mesh[name]  # an array that is there keeps its length
+        mesh[name] = value
 
 
 def last(armature) -> Snapshot | None:

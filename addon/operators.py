@@ -1,12 +1,9 @@
 """Operators: thin, they do nothing that a script could not do with convert.py."""
 
-import sys
-import traceback
-
 import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, StringProperty
 
-from . import bake, build, heat, joints, native, properties, rejoin, session, sources
+from . import bake, build, heat, joints, properties, rejoin, session, sources
 from .capture import check
 from .convert import Result, convert, run
 from .options import (
@@ -16,14 +13,10 @@ from .options import (
     PRESETS,
     BakeOptions,
     Options,
-    Refusal,
     implied,
     preset_values,
 )
-
-_TICK = 0.02  # seconds between two turns
-_TURN = 0.03  # seconds of work in each: the interface stays alive
-_FAILURES = (Refusal, native.OssifyError)
+from .running import FAILURES, Running, fail
 
 
 def _active_first(context) -> list:
@@ -56,45 +49,7 @@ def rigs_and_meshes(context) -> list:
     return [obj for obj in found if obj.type in {"ARMATURE", "MESH"}] or found
 
 
-def _redraw(context, status) -> None:
-    """The sidebars and the status bar; drawing the viewports anew for a number would slow everything down.
-
-    `status` draws the status bar, None gives it back to Blender; to set it is the way to have it drawn.
-    """
-    for window in context.window_manager.windows:
-        for area in window.screen.areas:
-            for region in area.regions:
-                if area.type == "VIEW_3D" and region.type == "UI":
-                    region.tag_redraw()
-    if context.workspace is not None:
-        context.workspace.status_text_set(status)
-
-
-def draw_status(header, _context) -> None:
-    """The status bar while a conversion runs."""
-    running = session.current
-    if running is not None:
-        row = header.layout.row()
-        row.ui_units_x = 14
-        row.progress(factor=running.step.fraction, text=running.progress())
-        if running.fit():
-            header.layout.label(text=running.fit())
-        header.layout.label(text="Cancel", icon="EVENT_ESC")
-
-
-def fail(operator, error: Exception) -> set[str]:
-    """Tells what went wrong; what nobody foresaw goes to stderr as well."""
-    if isinstance(error, _FAILURES):
-        operator.report({"ERROR"}, str(error))
-    else:
-        traceback.print_exception(error, file=sys.stderr)
-        operator.report(
-            {"ERROR"}, f"Ossify failed ({type(error).__name__}: {error}); the scene is as it was."
-        )
-    return {"CANCELLED"}
-
-
-class OSSIFY_OT_convert(bpy.types.Operator):
+class OSSIFY_OT_convert(Running, bpy.types.Operator):
     """Turn the motion of the selected meshes into an armature with weights and keys"""
 
     bl_idname = "ossify.convert"
@@ -114,8 +69,7 @@ class OSSIFY_OT_convert(bpy.types.Operator):
 
     @classmethod
     def poll(cls, context):
-        if session.current is not None:
-            cls.poll_message_set("A conversion is running")
+        if not cls.is_free():
             return False
         objects = chosen_objects(context)
         if not objects:
@@ -137,13 +91,7 @@ class OSSIFY_OT_convert(bpy.types.Operator):
             setattr(options, field, value)
         return options
 
-    def _fail(self, error: Exception) -> set[str]:
-        if getattr(error, "status", None) == native.Status.CANCELLED:
-            self.report({"INFO"}, "Cancelled: the scene is as it was.")
-            return {"CANCELLED"}
-        return fail(self, error)
-
-    def _succeed(self, result: Result) -> set[str]:
+    def succeed(self, result: Result) -> set[str]:
         report = result.report
         for note in report.notes:
             self.report({"INFO"}, note)
@@ -154,79 +102,11 @@ class OSSIFY_OT_convert(bpy.types.Operator):
         )
         return {"FINISHED"}
 
-    def execute(self, context):
-        try:
-            steps = convert(
-                context.scene, context.view_layer, chosen_objects(context), self._options(context)
-            )
-            return self._succeed(run(steps))
-        except Exception as error:
-            return self._fail(error)
+    def steps(self, context):
+        return convert(context.scene, context.view_layer, chosen_objects(context), self._options(context))
 
-    def invoke(self, context, _event):
-        if bpy.app.background or context.window is None:
-            return self.execute(context)
-        objects, options = chosen_objects(context), self._options(context)
-        try:
-            native.library()
-            check(context.scene, context.view_layer, objects, options)
-        except _FAILURES as error:
-            return self._fail(error)
-        self._session = session.start(convert(context.scene, context.view_layer, objects, options))
-        self._said = None
-        self._timer = context.window_manager.event_timer_add(_TICK, window=context.window)
-        context.window_manager.modal_handler_add(self)
-        _redraw(context, draw_status)
-        return {"RUNNING_MODAL"}
-
-    def modal(self, context, event):
-        running = self._session
-        if event.type == "ESC" and event.value == "PRESS":
-            running.cancel()
-        elif event.type != "TIMER":
-            return {"RUNNING_MODAL"} if self._holds(context, event) else {"PASS_THROUGH"}
-        try:
-            ended = running.advance(_TURN)
-        except Exception as error:
-            self._clean_up(context)
-            return self._fail(error)
-        if (said := (running.progress(), running.fit())) != self._said:
-            self._said = said
-            _redraw(context, draw_status)
-        if not ended:
-            return {"RUNNING_MODAL"} if event.type == "ESC" else {"PASS_THROUGH"}
-        self._clean_up(context)
-        if running.result is None:
-            self.report({"INFO"}, "Cancelled: the scene is as it was.")
-            return {"CANCELLED"}
-        return self._succeed(running.result)
-
-    def _holds(self, context, event) -> bool:
-        """Whether the event is kept from the rest of Blender: edits must not get into what is being read."""
-        if not self._session.touches_scene or event.type in {"MOUSEMOVE", "INBETWEEN_MOUSEMOVE"}:
-            return False
-        return not _over_sidebar(context, event)  # the Cancel button is there
-
-    def cancel(self, context):
-        """The window closes, or another file is opened."""
-        self._clean_up(context)
-
-    def _clean_up(self, context) -> None:
-        session.end()
-        if self._timer is not None:
-            context.window_manager.event_timer_remove(self._timer)
-            self._timer = None
-        _redraw(context, None)
-
-
-def _over_sidebar(context, event) -> bool:
-    x, y = event.mouse_x, event.mouse_y
-    for area in context.screen.areas if context.screen else ():
-        for region in area.regions:
-            inside = region.x <= x < region.x + region.width and region.y <= y < region.y + region.height
-            if inside and region.type == "UI" and area.type == "VIEW_3D":
-                return True
-    return False
+    def refuse(self, context) -> None:
+        check(context.scene, context.view_layer, chosen_objects(context), self._options(context))
 
 
 class OSSIFY_OT_cancel(bpy.types.Operator):
@@ -426,7 +306,7 @@ class OSSIFY_OT_update_skeleton(OfRig, bpy.types.Operator):
             bpy.ops.object.mode_set(mode="OBJECT")
         try:
             skeleton, keyed = rejoin.rejoin(context, armature)
-        except _FAILURES as error:
+        except FAILURES as error:
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
         if skeleton.message:

@@ -4,8 +4,9 @@ import bpy
 from bpy.props import BoolProperty, FloatProperty
 
 from . import bone_edits, session
-from .operators import OfRig, fail, is_selected, rig_of
+from .operators import OfRig, is_selected, rig_of
 from .options import Refusal
+from .running import fail
 
 _SHOWN = 12  # names in a dialog
 

@@ -4,7 +4,8 @@ import bpy
 from bpy.props import EnumProperty, FloatProperty, IntProperty
 
 from . import matching, native, painting, session, standing
-from .operators import OfRig, fail, rig_of
+from .operators import OfRig, rig_of
+from .running import fail
 
 
 def _limit():

@@ -36,6 +36,8 @@ class Options:
     frame_start: int = 1
     frame_end: int = 250
     frame_step: int = 1
+    clips: str = "ONE"  # ONE, MARKERS, TAKES
+    nla: bool = False
     keys: str = "REDUCED"  # EVERY, REDUCED
     key_tolerance: float = 0.1  # percent of the size
     hide_source: bool = True
@@ -151,9 +153,28 @@ def contradiction(settings, scene=None) -> str | None:
         return sentence
     if settings.frames == "POSES" and settings.rest == "FRAME":
         return "Shape keys as poses have no frames to take the rest shape from: choose the undeformed mesh."
+    if settings.frames == "POSES" and settings.clips != "ONE":
+        return "Shape keys as poses have no time to divide: choose one clip, or frames."
     if settings.bone_kind == "FLEXIBLE" and settings.skeleton != "NONE":
         return "Flexible bones stretch and shear, and joints do not: choose rigid bones, or no skeleton."
     return None
+
+
+@dataclasses.dataclass
+class TrackOptions:
+    """What track.py may be asked for; the range means what it means in Options."""
+
+    name: str = ""  # of the action; empty: the source's
+    frames: str = "SCENE"  # SCENE, PREVIEW, CUSTOM
+    frame_start: int = 1
+    frame_end: int = 250
+    frame_step: int = 1
+    place: str = "WORLD"  # WORLD, RIG
+    match_limit: float = 2.0  # percent of the size
+    nla: bool = False
+
+
+TRACK_FIELDS = tuple(field.name for field in dataclasses.fields(TrackOptions))
 
 
 @dataclasses.dataclass
@@ -172,3 +193,20 @@ class BakeOptions:
 BAKE_FIELDS = tuple(field.name for field in dataclasses.fields(BakeOptions) if field.name != "filepath")
 # The first ending of a kind is added to a path that has none of them.
 CACHE_ENDINGS = {"PC2": (".pc2",), "MDD": (".mdd",), "ALEMBIC": (".abc",), "USD": (".usdc", ".usda", ".usd")}
+
+
+@dataclasses.dataclass
+class RefitOptions:
+    """What refit.py may be asked for."""
+
+    solve: str = "BOTH"  # BOTH, TRANSFORMS, WEIGHTS
+    only: str = "ALL"  # ALL, BONES, VERTICES: those that are selected
+    rest: bool = True  # the rest shape is corrected as the rig's settings say
+    motion: str = "KEPT"  # KEPT, SOURCE
+    frames: str = "ALL"  # ALL, CUSTOM
+    frame_start: int = 1
+    frame_end: int = 250
+    quality: str = "RIG"  # RIG, DRAFT, NORMAL, BEST
+
+
+REFIT_FIELDS = tuple(field.name for field in dataclasses.fields(RefitOptions))

@@ -12,7 +12,7 @@ from bpy.props import (
     StringProperty,
 )
 
-from . import heat, joints, native
+from . import actions, heat, joints, native
 from .options import BAKE_FIELDS, FIELDS, BakeOptions, Options
 
 # Names, tooltips and limits; the defaults are those of Options.
@@ -205,6 +205,31 @@ _WORDS = {
         IntProperty,
         {"name": "Step", "description": "Take every n-th frame", "min": 1, "soft_max": 10},
     ),
+    "clips": (
+        EnumProperty,
+        {
+            "name": "Clips",
+            "description": "How many actions the rig gets; it is solved for all of them together",
+            "items": [
+                ("ONE", "One", "The whole motion is one action"),
+                (
+                    "MARKERS",
+                    "At Markers",
+                    "The markers of the timeline divide the range: an action begins at each, with its name",
+                ),
+                (
+                    "TAKES",
+                    "Selected Takes",
+                    "Each selected mesh is a take of the active one, with the same vertices: an action for"
+                    " each, named after it",
+                ),
+            ],
+        },
+    ),
+    "nla": (
+        BoolProperty,
+        {"name": "Push to NLA", "description": "Lay the actions into NLA tracks, one for each"},
+    ),
     "keys": (
         EnumProperty,
         {
@@ -238,7 +263,7 @@ _WORDS = {
         EnumProperty,
         {
             "name": "Keep Motion",
-            "description": "Where the rig keeps the motion that it was made from, for a refit without the source",
+            "description": "Where the rig keeps the motion it was made from, for refits without the source",
             "items": [
                 ("AUTO", "Automatic", "In the .blend when that takes no more than 64 MB, else not at all"),
                 ("PACKED", "In the .blend", "In this file, however large it is"),
@@ -355,10 +380,23 @@ class OssifySource(bpy.types.PropertyGroup):
     object: PointerProperty(type=bpy.types.Object, name="Source")
 
 
+class OssifyClip(bpy.types.PropertyGroup):
+    """An action of a rig, and what it replays."""
+
+    action: PointerProperty(type=bpy.types.Action, name="Action")
+    source: PointerProperty(type=bpy.types.Object, name="Source")
+    first_frame: IntProperty(name="First Frame")
+    last_frame: IntProperty(name="Last Frame")
+    frame_step: IntProperty(name="Step", default=1)
+    rms: FloatProperty(name="Error", precision=4, description="Root mean square, in percent of the size")
+    tracked: BoolProperty(name="Tracked", description="Put onto the rig later, with its weights held")
+
+
 class OssifyFrame(bpy.types.PropertyGroup):
     """The error of one frame."""
 
     frame: IntProperty(name="Frame")
+    clip: IntProperty(name="Clip", description="Which of the rig's clips it belongs to")
     error: FloatProperty(name="Error", description="Root mean square, in percent of the size")
     held: BoolProperty(name="Held", description="A refit leaves the pose of this frame as it is")
 
@@ -377,9 +415,28 @@ class OssifyChange(bpy.types.PropertyGroup):
     words: StringProperty(name="Change")
 
 
+class OssifyFit(bpy.types.PropertyGroup):
+    """The error of a bone or a mesh before and after a refit, in percent of the size."""
+
+    kind: StringProperty()
+    before: FloatProperty(name="Before")
+    after: FloatProperty(name="After")
+
+
 def _jump(self, context) -> None:
     if 0 <= self.frame_index < len(self.frames) and context.scene:
-        context.scene.frame_set(self.frames[self.frame_index].frame)
+        item = self.frames[self.frame_index]
+        show_clip(self.id_data, item.clip)
+        context.scene.frame_set(item.frame)
+
+
+def show_clip(armature, index: int) -> None:
+    """Plays the action of a clip, unless it is gone or lies in the NLA."""
+    data, clips = armature.animation_data, armature.ossify.clips
+    if data is not None and data.action is not None and 0 <= index < len(clips) and len(clips) > 1:
+        action = clips[index].action
+        if action is not None and action != data.action:
+            actions.assign(armature, action)
 
 
 class OssifyRig(bpy.types.PropertyGroup):
@@ -394,6 +451,8 @@ class OssifyRig(bpy.types.PropertyGroup):
     motion_file: StringProperty(name="Motion", description="The file with the motion", subtype="FILE_PATH")
     first_frame: IntProperty(name="First Frame")
     last_frame: IntProperty(name="Last Frame")
+    clips: CollectionProperty(type=OssifyClip)
+    clip_index: IntProperty(name="Clip")
 
     erms: FloatProperty(name="E_RMS", precision=4)
     size: FloatProperty(name="Size", description="Diagonal of the rest shape's box", subtype="DISTANCE")
@@ -429,6 +488,9 @@ class OssifyRig(bpy.types.PropertyGroup):
         options=set(),
     )
 
+    refitted: BoolProperty(name="Refitted")
+    rms_before: FloatProperty(name="Error Before", description="Of the last refit, in percent of the size")
+    fits: CollectionProperty(type=OssifyFit)
     changes: CollectionProperty(type=OssifyChange)
     looked: BoolProperty(name="Looked", description="Changes were looked for since the last refit")
     keep_repainted: BoolProperty(
@@ -456,6 +518,15 @@ def _blender_version() -> str:
     return bpy.app.version_string
 
 
+def remember_clip(rig, action, source, times, rms: float, tracked: bool = False):
+    """An action of the rig; rms in percent of the size."""
+    clip = rig.clips.add()
+    clip.name, clip.action, clip.source, clip.tracked = action.name, action, source, tracked
+    clip.first_frame, clip.last_frame, clip.rms = int(times[0]), int(times[-1]), rms
+    clip.frame_step = int(times[1] - times[0]) if len(times) > 1 else 1
+    return clip
+
+
 def remember(built, motion, options: Options, report) -> None:
     """Writes everything that is needed to judge the rig and to make it again onto its armature."""
     rig = built.armature.get().ossify
@@ -463,7 +534,17 @@ def remember(built, motion, options: Options, report) -> None:
     rig.settings.assign(options)
     for part in motion.parts:
         rig.sources.add().object = part.source.get()
-    rig.first_frame, rig.last_frame = int(motion.times[0]), int(motion.times[-1])
+    rig.first_frame, rig.last_frame = int(motion.times.min()), int(motion.times.max())
+    for handle, clip in built.actions:
+        rms = report.percent(report.clip_error(clip.rows))
+        remember_clip(rig, handle.get(), clip.source.find(), motion.times[clip.rows], rms)
+    note_report(rig, report)
+    for handle, part in zip(built.meshes, motion.parts, strict=True):
+        heat.store(handle.get().data, report.vertex_error[part.vertices] * (100 / report.size))
+
+
+def note_report(rig, report) -> None:
+    """How well a rig fits, onto its record."""
     for name in ("rms", "mean", "percentile_95", "maximum", "keys_moved"):
         setattr(rig, name, report.percent(getattr(report, name)))
     for name in "erms size worst_object worst_vertex worst_frame bones vertices keys keys_if_every".split():
@@ -473,15 +554,42 @@ def remember(built, motion, options: Options, report) -> None:
     rig.located, rig.location = report.located, report.percent(report.location)
     rig.free_erms = report.free.erms if report.free is not None else 0
     rig.worst_frame_error = report.percent(float(report.frame_error.max()))
+    while len(rig.frames) < len(report.times):
+        rig.frames.add()
     for row, error in enumerate(report.frame_error):
-        item = rig.frames.add()
+        item = rig.frames[row]
         item.frame, item.error = int(report.times[row]), report.percent(float(error))
         item.name = report.poses[row] if report.poses else f"Frame {report.times[row]}"
-    for handle, part in zip(built.meshes, motion.parts, strict=True):
-        heat.store(handle.get().data, report.vertex_error[part.vertices] * (100 / report.size))
+        item.clip = next(c for c, (_, rows) in enumerate(report.clips) if rows.start <= row < rows.stop)
+        if len(report.clips) > 1:
+            item.name = f"{report.clips[item.clip][0]} {report.times[row]}"
 
 
-CLASSES = (OssifySettings, OssifyBake, OssifySource, OssifyFrame, OssifyWish, OssifyChange, OssifyRig)
+def note_refit(rig, result) -> None:
+    """What a refit came to."""
+    note_report(rig, result.after)
+    rig.refitted, rig.rms_before = True, result.before.percent(result.before.rms)
+    rig.changes.clear()
+    rig.looked = False
+    rig.fits.clear()
+    worst = sorted(result.bones, key=lambda line: line.after - line.before)
+    for kind, lines in (("MESH", result.meshes), ("BONE", worst)):
+        for line in lines:
+            item = rig.fits.add()
+            item.kind, item.name, item.before, item.after = kind, *line
+
+
+CLASSES = (
+    OssifySettings,
+    OssifyBake,
+    OssifySource,
+    OssifyClip,
+    OssifyFrame,
+    OssifyWish,
+    OssifyChange,
+    OssifyFit,
+    OssifyRig,
+)
 
 
 def register() -> None:

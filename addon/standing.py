@@ -82,9 +82,11 @@ class Skin:
         return number[self.triangles[moved[self.triangles].all(axis=1)]].astype(np.int32)
 
 
-def read_skin(armature, names: list[str]) -> Skin:
+def read_skin(armature, names: list[str], meshes: list | None = None) -> Skin:
+    """Of all meshes that the armature moves, or of some."""
     back = np.linalg.inv(matrix_of(armature))
-    meshes, slices, rests, weights, triangles, count = meshes_of(armature), [], [], [], [], 0
+    meshes = meshes_of(armature) if meshes is None else meshes
+    slices, rests, weights, triangles, count = [], [], [], [], 0
     for obj in meshes:
         matrix = back @ matrix_of(obj)
         rests.append(positions(obj.data).astype(np.float64) @ matrix[:3, :3].T + matrix[:3, 3])

@@ -10,8 +10,7 @@ import dataclasses
 import bpy
 import numpy as np
 
-from . import changes, memory, native, standing
-from .capture import capture
+from . import changes, memory, native, refit, standing
 from .options import Refusal
 from .placement import diagonal
 from .quadrics import Quadrics, at, widest
@@ -88,10 +87,7 @@ class Subject:
 
     def triangles(self) -> np.ndarray:
         """[t][3] of the vertices alone, which count from 0"""
-        number = np.full(len(self.skin.rest), -1)
-        number[self.rows] = np.arange(len(self.rows))
-        corners = number[self.skin.triangles]
-        return corners[(corners >= 0).all(axis=1)].astype(np.int32)
+        return self.skin.moved_triangles()
 
     def locked(self) -> np.ndarray:
         """[b] whether the bone's weights are held"""
@@ -107,9 +103,6 @@ class Subject:
         return native.Rig(np.ascontiguousarray(self.transforms[:, :, :3]), *standing.sparse(dense), rest)
 
 
-# ---- the motion
-
-
 def _value(work):
     """Of a generator, run to its end."""
     try:
@@ -119,81 +112,20 @@ def _value(work):
         return end.value
 
 
-class _Shown:
-    """Objects shown for a while: Blender moves only what is visible."""
-
-    def __init__(self, layer, objects: list):
-        self.layer, self.before = (
-            layer,
-            [(obj, obj.hide_get(view_layer=layer), obj.hide_viewport) for obj in objects],
-        )
-
-    def __enter__(self):
-        for obj, _, _ in self.before:
-            obj.hide_viewport = False
-            obj.hide_set(False, view_layer=self.layer)
-
-    def __exit__(self, *_exception):
-        for obj, hidden, disabled in self.before:
-            obj.hide_set(hidden, view_layer=self.layer)
-            obj.hide_viewport = disabled
-
-
-def _captured(context, armature) -> np.ndarray:
-    """[f][v][3] of the sources' vertices, as they move now"""
-    record, layer = armature.ossify, context.view_layer
-    found = [item.object for item in record.sources]
-    if not found or any(obj is None or layer.objects.get(obj.name) != obj for obj in found):
-        raise Refusal(
-            f"{armature.name} has not kept its motion, and its source is not in this view layer:"
-            " bring it back."
-        )
-    options = record.settings.options()
-    if options.frames != "POSES":
-        options.frames = "CUSTOM"
-        options.frame_start, options.frame_end = record.first_frame, record.last_frame
-    with _Shown(layer, found):
-        return _value(capture(context.scene, layer, found, options)).frames
-
-
-def _motion(context, armature, skin: standing.Skin, rows: np.ndarray) -> np.ndarray:
-    """[f][v][3] of these vertices of the skin, in the armature's space: as it was kept, or captured again"""
-    kept, record = memory.recall(armature), armature.ossify
-    frames = kept.frames if kept is not None else _captured(context, armature)
-    meshes = [item.object for item in record.meshes]
-    present = [obj for obj in meshes if obj in skin.meshes]
-    counts = [len(obj.data.vertices) for obj in present]
-    if len(present) != len(meshes) or frames.shape[:2] != (len(record.frames), sum(counts)):
-        raise Refusal(
-            f"{armature.name} moves {sum(counts)} vertices that it was made with, and its motion has"
-            f" {frames.shape[1]}: vertices that were added or removed have no motion."
-        )
-    whole = np.zeros((len(frames), len(skin.rest), 3), np.float32)
-    for obj, column in zip(present, np.cumsum(counts) - counts, strict=True):
-        part = skin.slices[skin.meshes.index(obj)]
-        whole[:, part] = frames[:, column : column + len(obj.data.vertices)]
-    return whole[:, rows]
-
-
-def _own_rows(armature, skin: standing.Skin) -> np.ndarray:
-    """The vertices that are moved, of meshes that the rig was made with."""
-    own = np.zeros(len(skin.rest), bool)
-    for obj in memory.meshes_of(armature):
-        own[skin.slices[skin.meshes.index(obj)]] = True
-    if not (own & skin.moved).any():
-        raise Refusal(f"{armature.name} no longer moves the meshes that it was made with.")
-    return np.flatnonzero(own & skin.moved)
-
-
 def read(context, armature, motion: bool = True, frames: np.ndarray | None = None) -> Subject:
     """The rig as it stands, and with `motion` what it was made from, `frames` if that is at hand."""
-    check(armature)
+    if motion:
+        changed = refit.check(armature)
+    else:
+        check(armature)
+        changed = changes.find(armature)
     names, times = standing.bone_names(armature), [item.frame for item in armature.ossify.frames]
-    skin = standing.read_skin(armature, names)
-    rows = _own_rows(armature, skin)
+    skin = standing.read_skin(armature, names, memory.meshes_of(armature))
+    rows = np.flatnonzero(skin.moved)
     with standing.alone(armature) as (scene, layer):
         transforms = standing.read_transforms(armature, scene, layer, names, times)
     if motion and frames is None:
-        frames = _motion(context, armature, skin, rows)
-    holds = changes.holds(armature, skin, names, changes.find(armature))
+        reading = refit.read_motion(context.scene, context.view_layer, armature, skin, "KEPT")
+        frames = np.ascontiguousarray(_value(reading).frames[:, rows])
+    holds = changes.holds(armature, skin, names, changed)
     return Subject(armature, names, skin, rows, times, transforms, frames, holds)

@@ -74,7 +74,7 @@ def write(subject: edits.Subject, dense: np.ndarray) -> int:
 def _measured(context, subject: edits.Subject, forms, before: float, changed: int) -> Painted:
     """With the error of what is now in the vertex groups."""
     context.view_layer.update()
-    now = standing.read_skin(subject.armature, subject.names).weights()[subject.rows]
+    now = standing.read_skin(subject.armature, subject.names, subject.skin.meshes).weights()[subject.rows]
     return Painted(changed, before, subject.error(forms, now))
 
 

@@ -129,7 +129,10 @@ def _captured(scene, layer, armature) -> Generator[float, None, memory.Kept]:
         settings.frames = "CUSTOM"
         settings.frame_start, settings.frame_end = armature.ossify.first_frame, armature.ossify.last_frame
     hidden = [obj for obj in objects if obj.hide_viewport or obj.hide_get(view_layer=layer)]
-    states = [(Handle.of("objects", obj), obj.hide_viewport, obj.hide_render) for obj in hidden]
+    states = [
+        (Handle.of("objects", obj), obj.hide_get(view_layer=layer), obj.hide_viewport, obj.hide_render)
+        for obj in hidden
+    ]
     try:
         for obj in hidden:
             build.hide(obj, layer, False)
@@ -137,17 +140,17 @@ def _captured(scene, layer, armature) -> Generator[float, None, memory.Kept]:
         motion = yield from capture(scene, layer, objects, settings)
         _check_source(armature, motion, layer)
     finally:
-        for handle, viewport, render in states:
+        for handle, eye, viewport, render in states:
             obj = handle.find()
             if obj is not None:
-                build.hide(obj, layer, True)
+                build.hide(obj, layer, eye)
                 obj.hide_viewport, obj.hide_render = viewport, render
     if len(motion.times) != len(armature.ossify.frames):
         raise Refusal(f"The source has {len(motion.times)} poses, the rig {len(armature.ossify.frames)}.")
     return memory.Kept(motion.frames, motion.rest)
 
 
-def _motion(scene, layer, armature, skin: standing.Skin, wanted: str) -> Generator[float, None, Motion]:
+def read_motion(scene, layer, armature, skin: standing.Skin, wanted: str) -> Generator[float, None, Motion]:
     """Of the skin's vertices."""
     record = armature.ossify
     kept = memory.recall(armature) if wanted == "KEPT" else None
@@ -571,7 +574,7 @@ def refit(
     changes = check(armature)
     handle, mark = Handle.of("objects", armature), _print_of(armature)
     start = _start(armature, options, changes, set(bones), vertices or {})
-    reading = _motion(scene, view_layer, armature, start.skin, options.motion)
+    reading = read_motion(scene, view_layer, armature, start.skin, options.motion)
     motion = yield from each("Reading", reading, 0.0, 0.5)
     trial = Trial(armature, start.skin.meshes, start.names)
     try:

@@ -335,7 +335,7 @@ def test_operators_refuse_in_words_and_leave_the_file_alone():
     bpy.data.objects.remove(source)
     before = scenes.picture(), painted(mesh)
     for operator in (bpy.ops.ossify.smooth_weights, bpy.ops.ossify.prune_weights):
-        with pytest.raises(RuntimeError, match="has not kept its motion"):
+        with pytest.raises(RuntimeError, match="was not kept, and its source is gone"):
             operator()
     assert scenes.difference(before[0], scenes.picture()) == ""
     assert painted(mesh) == before[1]

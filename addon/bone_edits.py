@@ -37,6 +37,7 @@ from .painting import error_words
 _GOLDEN = 0.618034  # of a colour wheel, from one bone's hue to the next
 _SIDEWAYS = 0.5  # cosine to the bone, below which its two parts lie side by side
 _WORTH = 1e-4  # percent of the size: what lowers the error by less does nothing
+_SHORTEST = 0.01  # of the size
 _CUT = 0.15  # of a bone, that is left on either side of a cut at least
 _NAME = re.compile(r"^(.*?)(?:\.(\d+))?(\.[LR])?$")
 
@@ -160,6 +161,42 @@ def _finish(context, subject: edits.Subject, before: float, bones: list[str], no
     return Edited(bones, before, after, notes)
 
 
+# ---- joints that hold
+
+
+def _parent_in(bone, names: list[str], parents: dict[str, str | None], armature) -> str | None:
+    """The nearest bone above that deforms, when bones hang as `parents` says where it says something."""
+    name = bone
+    while name is not None:
+        if name in parents:
+            name = parents[name]
+        else:
+            above = armature.data.bones[name].parent
+            name = above.name if above else None
+        if name in names:
+            return name
+    return None
+
+
+def _turning(subject: edits.Subject, fit: Fit, free, parents: dict, heads: dict, found: str | None = None):
+    """The fit, of a rig whose joints hold: in any other it is as good as it is.
+
+    parents: bone -> its parent to be; heads: bone -> its joint to be; found: the bone whose joint is looked
+    for. Returns the fit, that joint (or the one given), and whether all bones are other ones.
+    """
+    armature, names = subject.armature, fit.names
+    joint = heads.get(found)
+    if armature.ossify.settings.skeleton != "ARTICULATED":
+        return fit, joint, False
+    above = [_parent_in(name, names, parents, armature) for name in names]
+    numbers = np.array([-1 if name is None else names.index(name) for name in above])
+    bones = armature.data.bones
+    places = np.array([heads[n] if n in heads else bones[n].head_local for n in names], np.float64)
+    held = np.array([name != found for name in names])
+    turned, joints_found = local_fit.turning(subject, fit, free, numbers, places, held)
+    return turned, joint if found is None else joints_found[names.index(found)], True
+
+
 # ---- names
 
 
@@ -208,6 +245,14 @@ def _hang_merged(armature, kept: str, gone: set[str]) -> dict[str, str | None]:
     return result
 
 
+def _head_of_merged(armature, kept: str, gone: set[str]) -> np.ndarray:
+    """Where the merged bone begins: at the highest bone right above it that goes, or where it does."""
+    bone = armature.data.bones[kept]
+    while bone.parent is not None and bone.parent.name in gone:
+        bone = bone.parent
+    return np.array(bone.head_local, np.float64)
+
+
 def _redirect(armature, kept: str, gone: list[str]) -> list[str]:
     """What named a bone that goes names the kept one; notes of that, and of what cannot."""
     notes, owner = [], f"{kept}'s "
@@ -239,18 +284,22 @@ def merge(context, armature, kept: str, others: list[str], solve: bool = True) -
     free = mine if solve else np.zeros(len(mine), bool)
     fit = local_fit.fit(subject, names, _columns(subject, left, weights), touched, free)
     parents = _hang_merged(armature, kept, set(gone))
+    head = _head_of_merged(armature, kept, set(gone))
+    fit, _, whole = _turning(subject, fit, free, parents, {kept: head})
     notes = [f"{words} went with it." for name in gone for words in references.carried(armature, name)]
 
     def hang(bones):
         for name, parent in parents.items():
             bones[name].use_connect = False
             bones[name].parent = bones[parent] if parent else None
+        if whole:  # its joint is that of the highest bone it has become
+            bones[kept].head = Vector(head)
         for name in gone:
             bones.remove(bones[name])
 
     notes += _redirect(armature, kept, gone)
-    rekeyed = [kept, *(name for name in parents if armature.data.bones[name].use_deform)]
-    _write(context, subject, _Change(fit, mine, rekeyed, gone), hang)
+    rekeyed = names if whole else [kept, *(name for name in parents if armature.data.bones[name].use_deform)]
+    _write(context, subject, _Change(fit, mine, rekeyed, gone, (kept,) if whole else ()), hang)
     return _finish(context, subject, before, gone, notes)
 
 
@@ -313,6 +362,16 @@ def _joined(armature) -> bool:
     return armature.ossify.settings.skeleton != "NONE"
 
 
+def _reach(head: np.ndarray, tail: np.ndarray, otherwise: np.ndarray, size: float) -> np.ndarray:
+    """The tail, moved on when it is so near to the head that the bone would hardly be seen."""
+    length = float(np.linalg.norm(tail - head))
+    return (
+        tail
+        if length >= _SHORTEST * size
+        else head + _SHORTEST * size * placement.unit(tail - head, otherwise)
+    )
+
+
 def add_at_worst(context, armature) -> Edited:
     """One bone more, where the error is most: it hangs from the bone that it takes the most from."""
     subject = _read(context, armature)
@@ -324,14 +383,16 @@ def add_at_worst(context, armature) -> Edited:
     name = next_name(armature, like)
     free = (grown.dense_weights()[:, touched] > 0).any(axis=1)
     fit = local_fit.fit(subject, [*subject.names, name], grown, touched, free)
-    if fit.error > before - _WORTH:
-        raise Refusal(f"One bone more does not lower the error of {armature.name}: nothing was changed.")
     head, tail, facing = _place(subject, fit, count)
     skeleton = None
     if _joined(armature):
         joint, skeleton = _joint(subject, fit, count, donor)
         if skeleton.kinds[1] != "loose" and np.linalg.norm(tail - joint) > 0.01 * subject.size:
             head = joint
+    fit, head, whole = _turning(subject, fit, free, {name: like}, {name: head}, name)
+    if fit.error > before - _WORTH:
+        raise Refusal(f"One bone more does not lower the error of {armature.name}: nothing was changed.")
+    tail = _reach(head, tail, facing, subject.size)
 
     def hang(bones):
         bone = bones.new(name)
@@ -339,7 +400,7 @@ def add_at_worst(context, armature) -> Edited:
         bone.align_roll(Vector(facing))
         bone.parent = bones[like] if _joined(armature) else bones[like].parent
 
-    rekeyed = [fit.names[b] for b in np.flatnonzero(touched)]
+    rekeyed = fit.names if whole else [fit.names[b] for b in np.flatnonzero(touched)]
     _write(context, subject, _Change(fit, free, rekeyed, [], (name,)), hang)
     _dress(armature, name, like)
     _note_joint(armature, name, skeleton)
@@ -397,7 +458,7 @@ def split(context, armature, name: str) -> Edited:
     new = next_name(armature, name)
     free = (grown.dense_weights()[:, touched] > 0).any(axis=1)
     fit = local_fit.fit(subject, [*subject.names, new], grown, touched, free)
-    if fit.error > before - _WORTH or not (fit.weights[:, [b, count]] > 0).any(axis=0).all():
+    if not (fit.weights[:, [b, count]] > 0).any(axis=0).all():
         raise Refusal(f"All that {name} moves moves alike: there is nothing to split.")
     bone = armature.data.bones[name]
     way = np.array(bone.tail_local - bone.head_local, np.float64)
@@ -412,6 +473,13 @@ def split(context, armature, name: str) -> Edited:
         joint, skeleton = _joint(subject, fit, count, b)
         cut = _cut(subject, fit, b, joint)
     head, tail, facing = _place(subject, fit, count)
+    parents = {new: bone.parent.name if bone.parent else None}
+    if cut is not None:
+        parents = {new: name, **dict.fromkeys(cut.children, new)}
+        head = np.array(bone.head_local.lerp(bone.tail_local, cut.share), np.float64)
+    fit, _, whole = _turning(subject, fit, free, parents, {new: head})
+    if fit.error > before - _WORTH:
+        raise Refusal(f"All that {name} moves moves alike: there is nothing to split.")
 
     def hang(bones):
         old, made = bones[name], bones.new(new)
@@ -430,7 +498,8 @@ def split(context, armature, name: str) -> Edited:
             bones[child].parent = made
             bones[child].use_connect = connected[child]
 
-    rekeyed = [name, new, *(child for child in (cut.children if cut else []) if child in subject.names)]
+    rekeyed = [name, new, *(child for child in parents if child in subject.names)]
+    rekeyed = fit.names if whole else list(dict.fromkeys(rekeyed))
     _write(context, subject, _Change(fit, free, rekeyed, [], (name, new)), hang)
     _dress(armature, new, name)
     _note_joint(armature, new, skeleton)
@@ -440,6 +509,10 @@ def split(context, armature, name: str) -> Edited:
 # ---- remove
 
 
+def _deforms(bone) -> bool:
+    return bone is not None and bone.use_deform
+
+
 def protected(armature, names: list[str]) -> set[str]:
     """Bones that hold something of an artist's, and are not removed."""
     bones, pose, found = armature.data.bones, armature.pose.bones, set(changes.find(armature).added)
@@ -447,6 +520,8 @@ def protected(armature, names: list[str]) -> set[str]:
     action = data.action if data else None
     for name in names:
         controls = [child for child in bones[name].children if not child.use_deform]
+        if _joined(armature) and bones[name].children and not _deforms(bones[name].parent):
+            found.add(name)  # the whole skeleton hangs from it
         shaped = pose[name].custom_shape is not None or bool(pose[name].constraints)
         if shaped or controls or keys.is_driven(armature, action, name):
             found.add(name)
@@ -525,6 +600,7 @@ def remove(context, found: Useless) -> Edited:
         if bone.name not in removed and bone.parent is not None and bone.parent.name in removed
     }
     parents = {name: above.name if above else None for name, above in parents.items()}
+    fit, _, whole = _turning(subject, fit, free, parents, {})
 
     def hang(edit_bones):
         for name, parent in parents.items():
@@ -533,7 +609,7 @@ def remove(context, found: Useless) -> Edited:
         for name in found.names:
             edit_bones.remove(edit_bones[name])
 
-    rekeyed = [names[b] for b in np.flatnonzero(touched)] + list(parents)
+    rekeyed = [names[b] for b in np.flatnonzero(touched | whole)] + list(parents)
     rekeyed = [name for name in dict.fromkeys(rekeyed) if name in names]
     _write(context, subject, _Change(fit, free, rekeyed, found.names), hang)
     return _finish(context, subject, found.before, found.names, [])

@@ -9,7 +9,8 @@ import dataclasses
 
 import numpy as np
 
-from . import channels, edits, native, rewrite
+from . import channels, edits, native, rewrite, standing
+from .options import Refusal
 
 
 @dataclasses.dataclass
@@ -80,3 +81,46 @@ def fit(subject: edits.Subject, names: list[str], rig: native.Rig, touched, free
     dense = best.dense_weights().astype(np.float64)
     dense /= dense.sum(axis=1, keepdims=True)
     return Fit(names, dense, channels.homogeneous(best.transforms), error(subject, best))
+
+
+# ---- joints that hold
+
+
+def _skeleton(rig: native.Rig, triangles, parents: np.ndarray, heads: np.ndarray):
+    """A hierarchy as it stands: joints are heads; what the library knows of kinds and axes goes with it."""
+    pairs = [(int(parent), b) for b, parent in enumerate(parents) if parent >= 0]
+    skeleton = native.connect(rig, triangles, native.Wishes(symmetry="none", demanded=pairs))
+    kinds = [
+        "root" if parents[b] < 0 else kind if skeleton.parents[b] == parents[b] else "ball"
+        for b, kind in enumerate(skeleton.kinds)
+    ]
+    root = int(np.flatnonzero(parents < 0)[0])
+    return skeleton._replace(root=root, parents=parents.astype(np.int32), joints=heads, kinds=kinds)
+
+
+def turning(subject: edits.Subject, fit: Fit, free, parents, heads, held) -> tuple[Fit, np.ndarray]:
+    """The fit with bones that only turn about their joints, for a rig whose joints hold; those joints [b][3].
+
+    parents [b], heads [b][3] as they shall be, held [b] joints that stay there. All bones are solved again: a
+    joint that holds hands on what happens above it.
+    """
+    fixed = held_transforms(subject, fit.names, np.ones(len(fit.names), bool))
+    if fixed.any() or subject.locked().any():
+        raise Refusal(
+            f"The joints of {subject.armature.name} hold, so that all its bones are solved together: let go"
+            " of held bones, frames and vertex groups, or remove the constraints and drivers of its bones."
+        )
+    rest = np.ascontiguousarray(subject.rest, np.float32)
+    influences = standing.sparse(fit.weights)
+    rig = native.Rig(np.ascontiguousarray(fit.transforms[:, :, :3]), *influences, rest)
+    skeleton = _skeleton(rig, subject.triangles(), parents, heads)
+    rig.held_vertices = (~(free & ~subject.holds.vertices[subject.rows])).astype(np.uint8)
+    poses = rest, subject.frames, subject.triangles()
+    settings = solver(subject, len(fit.names))
+    solved, skeleton, _ = native.articulate(
+        *poses, rig, skeleton, settings, held_joints=held.astype(np.uint8)
+    )
+    dense = solved.dense_weights().astype(np.float64)
+    dense /= dense.sum(axis=1, keepdims=True)
+    transforms = channels.homogeneous(solved.transforms)
+    return Fit(fit.names, dense, transforms, error(subject, solved)), skeleton.joints

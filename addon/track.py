@@ -34,7 +34,7 @@ _FREE_SHARE = 0.5  # of the solving, before joints are made to hold
 
 
 class Tracked(NamedTuple):
-    """What tracking made, and how well it fits; distances in scene units."""
+    """What tracking made, and how well it fits; distances in units of the armature."""
 
     armature: object
     action: object
@@ -42,13 +42,13 @@ class Tracked(NamedTuple):
     rms: float
     maximum: float
     worst_frame: int
-    percent: float  # one scene unit in percent of the size
+    percent: float  # one such unit in percent of the size
     keys: int
     notes: list[str]
     seconds: dict[str, float]
 
     def to_json(self) -> dict:
-        """For pipelines: plain values, distances in scene units and in percent of the size."""
+        """For pipelines: plain values, distances in the armature's units and in percent of the size."""
         return {
             "action": self.action.name,
             "frames": self.frames,
@@ -90,8 +90,8 @@ class Standing:
     @property
     def bones(self) -> list[str]:
         """All that may be keyed: the root, and what carries a bone that is flexible."""
-        bones = self.armature.get().data.bones
-        carriers = [rewrite.carrier_of(bones[name]) for name in self.names]
+        bones, flexible = self.armature.get().data.bones, self.options.bone_kind == "FLEXIBLE"
+        carriers = [rewrite.carrier_of(bones[name]) for name in self.names] if flexible else []
         return [ROOT, *self.names, *(bone.name for bone in carriers if bone is not None)]
 
     def check_sources(self) -> None:
@@ -270,10 +270,10 @@ def _measure(stage: _Stage, take: takes.Take) -> Generator[float, None, np.ndarr
 
 
 def _earlier(armature) -> list:
-    """The actions that the rig has had, the one it has now first."""
+    """The actions of this file that the rig has had, the one it has now first."""
     data = armature.animation_data
     found = [data.action if data else None, *(clip.action for clip in armature.ossify.clips)]
-    return list(dict.fromkeys(action for action in found if action is not None))
+    return list(dict.fromkeys(action for action in found if action is not None and not action.library))
 
 
 def _keep(armature, nla: bool) -> None:

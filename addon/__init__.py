@@ -3,15 +3,28 @@
 from . import (
     command,
     operators,
+    operators_refit,
     operators_track,
     panel,
+    panel_refit,
     panel_track,
     preview,
     properties,
     properties_track,
 )
 
-_ROOMS = (properties, properties_track, operators, operators_track, panel, panel_track, preview, command)
+_ROOMS = (
+    properties,
+    properties_track,
+    operators,
+    operators_refit,
+    operators_track,
+    panel,
+    panel_refit,
+    panel_track,
+    preview,
+    command,
+)
 
 
 def register():

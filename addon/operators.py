@@ -3,9 +3,10 @@
 import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, StringProperty
 
-from . import bake, build, heat, joints, properties, rejoin, session, sources
+from . import bake, build, heat, joints, native, properties, rejoin, session, sources
 from .capture import check
 from .convert import Result, convert, run
+from .modal import FAILURES, Working, fail
 from .options import (
     BAKE_FIELDS,
     CACHE_ENDINGS,
@@ -16,7 +17,6 @@ from .options import (
     implied,
     preset_values,
 )
-from .running import FAILURES, Running, fail
 
 
 def _active_first(context) -> list:
@@ -49,7 +49,7 @@ def rigs_and_meshes(context) -> list:
     return [obj for obj in found if obj.type in {"ARMATURE", "MESH"}] or found
 
 
-class OSSIFY_OT_convert(Running, bpy.types.Operator):
+class OSSIFY_OT_convert(Working, bpy.types.Operator):
     """Turn the motion of the selected meshes into an armature with weights and keys"""
 
     bl_idname = "ossify.convert"
@@ -69,7 +69,8 @@ class OSSIFY_OT_convert(Running, bpy.types.Operator):
 
     @classmethod
     def poll(cls, context):
-        if not cls.is_free():
+        if session.current is not None:
+            cls.poll_message_set("A conversion is running")
             return False
         objects = chosen_objects(context)
         if not objects:
@@ -105,7 +106,8 @@ class OSSIFY_OT_convert(Running, bpy.types.Operator):
     def steps(self, context):
         return convert(context.scene, context.view_layer, chosen_objects(context), self._options(context))
 
-    def refuse(self, context) -> None:
+    def check_first(self, context) -> None:
+        native.library()
         check(context.scene, context.view_layer, chosen_objects(context), self._options(context))
 
 
@@ -144,7 +146,7 @@ class OSSIFY_OT_preset(bpy.types.Operator):
         return {"FINISHED"}
 
 
-class _OfRig:
+class OfRig:
     """An operator on the active rig."""
 
     @classmethod
@@ -155,7 +157,7 @@ class _OfRig:
         return True
 
 
-class OSSIFY_OT_show_source(_OfRig, bpy.types.Operator):
+class OSSIFY_OT_show_source(OfRig, bpy.types.Operator):
     """Show the meshes that this rig was made from, or hide them again"""
 
     bl_idname = "ossify.show_source"
@@ -174,7 +176,7 @@ class OSSIFY_OT_show_source(_OfRig, bpy.types.Operator):
         return {"FINISHED"}
 
 
-class OSSIFY_OT_select_worst(_OfRig, bpy.types.Operator):
+class OSSIFY_OT_select_worst(OfRig, bpy.types.Operator):
     """Select the vertices with the largest errors, in Edit Mode"""
 
     bl_idname = "ossify.select_worst"
@@ -204,12 +206,12 @@ class OSSIFY_OT_select_worst(_OfRig, bpy.types.Operator):
         return {"FINISHED"}
 
 
-def _is_selected(bone) -> bool:
+def is_selected(bone) -> bool:
     """Of a pose bone, in Blender 5 and before."""
     return bone.select if hasattr(bone, "select") else bone.bone.select
 
 
-class _OfBones(_OfRig):
+class _OfBones(OfRig):
     """An operator on selected pose bones of the active rig."""
 
     needed = 2
@@ -217,7 +219,7 @@ class _OfBones(_OfRig):
     @classmethod
     def selected(cls, context) -> list[str]:
         pose = rig_of(context).pose.bones
-        return sorted(bone.name for bone in pose if bone.bone.use_deform and _is_selected(bone))
+        return sorted(bone.name for bone in pose if bone.bone.use_deform and is_selected(bone))
 
     @classmethod
     def poll(cls, context):
@@ -279,7 +281,7 @@ class OSSIFY_OT_make_root(_OfBones, bpy.types.Operator):
         return {"FINISHED"}
 
 
-class OSSIFY_OT_forget_wishes(_OfRig, bpy.types.Operator):
+class OSSIFY_OT_forget_wishes(OfRig, bpy.types.Operator):
     """Forget all that was said of the skeleton of this rig: the next update leaves it to the motion"""
 
     bl_idname = "ossify.forget_wishes"
@@ -293,7 +295,7 @@ class OSSIFY_OT_forget_wishes(_OfRig, bpy.types.Operator):
         return {"FINISHED"}
 
 
-class OSSIFY_OT_update_skeleton(_OfRig, bpy.types.Operator):
+class OSSIFY_OT_update_skeleton(OfRig, bpy.types.Operator):
     """Hang the bones of this rig anew, by its weights, its motion and your wishes; nothing is solved"""
 
     bl_idname = "ossify.update_skeleton"

@@ -302,11 +302,10 @@ int64_t check_decompose_arrays(Call *call, const ossify_poses *poses, const ossi
 }
 
 int64_t check_evaluate_arrays(Call *call, const ossify_poses *poses, const ossify_rig *rig) {
-    return status_of(call, bad_rest(call, "rest", poses->rest, poses->vertex_count) ||
-                               bad_frames(call, poses) ||
-                               bad_rest(call, "rig.rest", rig->rest, poses->vertex_count) ||
-                               bad_transforms(call, poses, rig) ||
-                               bad_weights(call, poses, rig, find_weights));
+    return status_of(call,
+                     bad_rest(call, "rest", poses->rest, poses->vertex_count) || bad_frames(call, poses) ||
+                         bad_rest(call, "rig.rest", rig->rest, poses->vertex_count) ||
+                         bad_transforms(call, poses, rig) || bad_weights(call, poses, rig, find_weights));
 }
 
 /* ---- edges that an artist forbids or demands ---- */

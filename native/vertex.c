@@ -8,8 +8,8 @@
 
 #include "pass.h"
 
-static const double RIDGE = 1e-14;      /* of |x|^2: covers the rounding of the Gram matrix */
-static const double LEAST_LEFT = 1e-6;  /* beside held groups: less is not worth a bone */
+static const double RIDGE = 1e-14;     /* of |x|^2: covers the rounding of the Gram matrix */
+static const double LEAST_LEFT = 1e-6; /* beside held groups: less is not worth a bone */
 
 static void monomials_of(const double p[3], double monomial[MONOMIALS]) {
     const double x = p[0], y = p[1], z = p[2];

@@ -22,14 +22,16 @@ from .options import Refusal, TrackOptions
 from .placement import diagonal
 
 _SWEEPS = 100  # a quarter of what the library takes for a clip: a look, and quick
+_POLL = 0.001  # seconds
 _CHANNELS = ("location", "rotation_quaternion", "rotation_euler", "rotation_axis_angle", "scale")
 
 
 def _drain(steps):
-    """The value of a generator that has nothing to say on its way."""
+    """The value of the steps; convert.run() would wait longer between two looks than a frame takes."""
     try:
         while True:
-            next(steps)
+            if next(steps).wait:
+                time.sleep(_POLL)
     except StopIteration as end:
         return end.value
 

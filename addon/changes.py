@@ -165,6 +165,13 @@ def locked(pose_bone) -> bool:
     return all(pose_bone.lock_location) or all(pose_bone.lock_rotation)
 
 
+def hold_bone(bone, held: bool) -> None:
+    if held:
+        bone[HELD] = True
+    elif HELD in bone:
+        del bone[HELD]
+
+
 def held_vertices(mesh) -> np.ndarray:
     """[v] those that were told to be held"""
     attribute = mesh.attributes.get(HELD)

@@ -3,9 +3,10 @@
 import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, StringProperty
 
-from . import bake, build, heat, joints, properties, rejoin, session, sources
+from . import bake, build, heat, joints, native, properties, rejoin, session, sources
 from .capture import check
 from .convert import Result, convert, run
+from .modal import FAILURES, Working, fail
 from .options import (
     BAKE_FIELDS,
     CACHE_ENDINGS,
@@ -16,7 +17,6 @@ from .options import (
     implied,
     preset_values,
 )
-from .running import FAILURES, Running, fail
 
 
 def _active_first(context) -> list:
@@ -49,7 +49,7 @@ def rigs_and_meshes(context) -> list:
     return [obj for obj in found if obj.type in {"ARMATURE", "MESH"}] or found
 
 
-class OSSIFY_OT_convert(Running, bpy.types.Operator):
+class OSSIFY_OT_convert(Working, bpy.types.Operator):
     """Turn the motion of the selected meshes into an armature with weights and keys"""
 
     bl_idname = "ossify.convert"
@@ -69,7 +69,8 @@ class OSSIFY_OT_convert(Running, bpy.types.Operator):
 
     @classmethod
     def poll(cls, context):
-        if not cls.is_free():
+        if session.current is not None:
+            cls.poll_message_set("A conversion is running")
             return False
         objects = chosen_objects(context)
         if not objects:
@@ -105,7 +106,8 @@ class OSSIFY_OT_convert(Running, bpy.types.Operator):
     def steps(self, context):
         return convert(context.scene, context.view_layer, chosen_objects(context), self._options(context))
 
-    def refuse(self, context) -> None:
+    def check_first(self, context) -> None:
+        native.library()
         check(context.scene, context.view_layer, chosen_objects(context), self._options(context))
 
 

@@ -2,10 +2,10 @@
 
 import bpy
 
-from . import actions, preview, properties_track, session, sources, takes, track
+from . import actions, native, preview, properties_track, session, sources, takes, track
+from .modal import FAILURES, Working, fail
 from .operators import rig_of
 from .options import TRACK_FIELDS, Refusal, TrackOptions
-from .running import FAILURES, Running, fail
 
 
 def _rig(obj):
@@ -43,7 +43,7 @@ def track_trouble(context) -> str | None:
     return next((sentence for sentence in troubles if sentence), None)
 
 
-class OSSIFY_OT_track(Running, bpy.types.Operator):
+class OSSIFY_OT_track(Working, bpy.types.Operator):
     """Make another motion of the same mesh an action of this rig; its weights and joints stay"""
 
     bl_idname = "ossify.track"
@@ -54,9 +54,9 @@ class OSSIFY_OT_track(Running, bpy.types.Operator):
 
     @classmethod
     def poll(cls, context):
-        if not cls.is_free():
-            return False
         trouble = track_trouble(context)
+        if session.current is not None:
+            trouble = "A conversion is running"
         if trouble:
             cls.poll_message_set(trouble.rstrip("."))
         return trouble is None
@@ -74,7 +74,8 @@ class OSSIFY_OT_track(Running, bpy.types.Operator):
         rig, meshes = rig_and_sources(context)
         return track.track(context.scene, context.view_layer, rig, meshes, self._options(context))
 
-    def refuse(self, context) -> None:
+    def check_first(self, context) -> None:
+        native.library()
         rig, meshes = rig_and_sources(context)
         takes.check(context.scene, context.view_layer, rig, meshes, self._options(context))
 

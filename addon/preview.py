@@ -21,14 +21,17 @@ from .keying import ROOT
 from .options import Refusal, TrackOptions
 from .placement import diagonal
 
+_SWEEPS = 100  # a quarter of what the library takes for a clip: a look, and quick
+_POLL = 0.001  # seconds
 _CHANNELS = ("location", "rotation_quaternion", "rotation_euler", "rotation_axis_angle", "scale")
 
 
 def _drain(steps):
-    """The value of a generator that has nothing to say on its way."""
+    """The value of the steps; convert.run() would wait longer between two looks than a frame takes."""
     try:
         while True:
-            next(steps)
+            if next(steps).wait:
+                time.sleep(_POLL)
     except StopIteration as end:
         return end.value
 
@@ -55,7 +58,7 @@ class _Preview:
         """Poses the bones like the source in the frame at hand."""
         began = time.perf_counter()
         self.source.read(self.frames[0], "this frame")
-        found = _drain(track.solve(self.rig, self.frames))[0]
+        found = _drain(track.solve(self.rig, self.frames, _SWEEPS))[0]
         body = rigid.body_motion(self.rig.skin.rest, self.frames)[0]
         self._pose(dict(zip((ROOT, *self.rig.names), (body, *found), strict=True)))
         self.error = self._error(found)

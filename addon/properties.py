@@ -13,7 +13,7 @@ from bpy.props import (
 )
 
 from . import actions, heat, joints, native
-from .options import BAKE_FIELDS, FIELDS, BakeOptions, Options
+from .options import BAKE_FIELDS, FIELDS, REFIT_FIELDS, BakeOptions, Options, RefitOptions
 
 # Names, tooltips and limits; the defaults are those of Options.
 _WORDS = {
@@ -330,6 +330,73 @@ _BAKE_WORDS = {
 }
 
 
+_REFIT_WORDS = {
+    "solve": (
+        EnumProperty,
+        {
+            "name": "Solve",
+            "description": "What is solved again",
+            "items": [
+                ("BOTH", "All", "Weights and motion, and the rest shape if the rig's settings say so"),
+                ("TRANSFORMS", "Motion", "How bones move; weights stay"),
+                ("WEIGHTS", "Weights", "What bones move; their keys stay"),
+            ],
+        },
+    ),
+    "only": (
+        EnumProperty,
+        {
+            "name": "On",
+            "description": "What may change",
+            "items": [
+                ("ALL", "All", "All that is not held"),
+                ("BONES", "Selected Bones", "Weights and motion of the bones selected in Pose Mode"),
+                ("VERTICES", "Selected Vertices", "Weights of the vertices selected in Edit Mode"),
+            ],
+        },
+    ),
+    "rest": (
+        BoolProperty,
+        {"name": "Rest Shape", "description": "Correct the rest shape as the settings of the rig say"},
+    ),
+    "motion": (
+        EnumProperty,
+        {
+            "name": "Motion",
+            "description": "What the rig is fitted to",
+            "items": [
+                ("KEPT", "As Kept", "The motion that the rig was made from"),
+                ("SOURCE", "Source Now", "The source, read again: for one that was changed"),
+            ],
+        },
+    ),
+    "frames": (
+        EnumProperty,
+        {
+            "name": "Frames",
+            "description": "In which frames bones may move",
+            "items": [
+                ("ALL", "All", "All frames that the rig was made from"),
+                ("CUSTOM", "Custom Range", "Frames of your choice; in the others poses stay as they are"),
+            ],
+        },
+    ),
+    "frame_start": _WORDS["frame_start"],
+    "frame_end": _WORDS["frame_end"],
+    "quality": (
+        EnumProperty,
+        {
+            "name": "Quality",
+            "description": "How long the solver tries",
+            "items": [
+                ("RIG", "As the Rig's", "As when the rig was made"),
+                *_WORDS["quality"][1]["items"],
+            ],
+        },
+    ),
+}
+
+
 def words_of(field: str) -> dict:
     """Name, description, items and limits of an option, for the command line."""
     return _WORDS[field][1]
@@ -338,6 +405,11 @@ def words_of(field: str) -> dict:
 def bake_words_of(field: str) -> dict:
     """The same for what bake.py may be asked for."""
     return _BAKE_WORDS[field][1]
+
+
+def refit_words_of(field: str) -> dict:
+    """The same for what refit.py may be asked for."""
+    return _REFIT_WORDS[field][1]
 
 
 def annotations() -> dict:
@@ -349,6 +421,13 @@ def bake_annotations(**more) -> dict:
     return {
         field: _BAKE_WORDS[field][0](default=getattr(BakeOptions, field), **_BAKE_WORDS[field][1], **more)
         for field in BAKE_FIELDS
+    }
+
+
+def refit_annotations(**more) -> dict:
+    return {
+        field: _REFIT_WORDS[field][0](default=getattr(RefitOptions, field), **_REFIT_WORDS[field][1], **more)
+        for field in REFIT_FIELDS
     }
 
 
@@ -372,6 +451,15 @@ class OssifyBake(bpy.types.PropertyGroup):
 
     def options(self) -> BakeOptions:
         return BakeOptions(**{field: getattr(self, field) for field in BAKE_FIELDS})
+
+
+class OssifyRefit(bpy.types.PropertyGroup):
+    """The settings of a refit."""
+
+    __annotations__ = refit_annotations()
+
+    def options(self) -> RefitOptions:
+        return RefitOptions(**{field: getattr(self, field) for field in REFIT_FIELDS})
 
 
 class OssifySource(bpy.types.PropertyGroup):
@@ -437,6 +525,18 @@ def show_clip(armature, index: int) -> None:
         action = clips[index].action
         if action is not None and action != data.action:
             actions.assign(armature, action)
+
+
+def _show_error(self, context) -> None:
+    if self.show_error:
+        self.show_change = False
+    heat.show(self.id_data, context, self.show_error)
+
+
+def _show_change(self, context) -> None:
+    if self.show_change:
+        self.show_error = False
+    heat.show(self.id_data, context, self.show_change, heat.CHANGE)
 
 
 class OssifyRig(bpy.types.PropertyGroup):
@@ -509,7 +609,13 @@ class OssifyRig(bpy.types.PropertyGroup):
     show_error: BoolProperty(
         name="Show Error",
         description="Colour the meshes by their error: blue is small, red is large",
-        update=lambda self, context: heat.show(self.id_data, context, self.show_error),
+        update=_show_error,
+        options=set(),
+    )
+    show_change: BoolProperty(
+        name="Show Change",
+        description="Colour the meshes by what the last refit did to the error: blue fell, red rose",
+        update=_show_change,
         options=set(),
     )
 
@@ -582,6 +688,7 @@ def note_refit(rig, result) -> None:
 CLASSES = (
     OssifySettings,
     OssifyBake,
+    OssifyRefit,
     OssifySource,
     OssifyClip,
     OssifyFrame,
@@ -597,11 +704,13 @@ def register() -> None:
         bpy.utils.register_class(cls)
     bpy.types.Scene.ossify = PointerProperty(type=OssifySettings, name="Ossify")
     bpy.types.Scene.ossify_bake = PointerProperty(type=OssifyBake, name="Ossify Bake")
+    bpy.types.Scene.ossify_refit = PointerProperty(type=OssifyRefit, name="Ossify Refit")
     bpy.types.Object.ossify = PointerProperty(type=OssifyRig, name="Ossify Rig")
 
 
 def unregister() -> None:
     del bpy.types.Object.ossify
+    del bpy.types.Scene.ossify_refit
     del bpy.types.Scene.ossify_bake
     del bpy.types.Scene.ossify
     for cls in reversed(CLASSES):

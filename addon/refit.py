@@ -19,13 +19,14 @@ import numpy as np
 
 from . import actions, build, channels, heat, keys, memory, native, properties, report, rewrite, standing
 from .capture import Motion, Part, capture, matrix_of
-from .changes import Changes, Holds, find, holds
+from .changes import HELD, Changes, Holds, find, holds
 from .convert import Clock, Step, each, step, watch
 from .handles import Handle, Place
 from .keying import Keyed
 from .options import Options, RefitOptions, Refusal
 from .trial import Trial, keyed_of
 
+_WHOLE = 1e-5  # weights whose sum is nearer to 1 are whole
 _RISEN = 1e-5  # relative: an error that is larger by more has risen
 
 
@@ -205,7 +206,7 @@ def _names(armature, changes: Changes, skin: standing.Skin, names: list[str], so
     claims = [
         name
         for b, name in enumerate(names)
-        if not used[b] and name in new and not armature.data.bones[name].get("ossify_held")
+        if not used[b] and name in new and not armature.data.bones[name].get(HELD)
     ]
     return [name for b, name in enumerate(names) if used[b]], claims
 
@@ -471,14 +472,16 @@ def _to_write(armature, start: _Start, rig: native.Rig) -> _Written:
     if new:
         changed[:, -new:] = True
     transforms = np.where(changed[..., None, None], channels.homogeneous(rig.transforms), start.transforms)
-    weighted = (np.pad(before, ((0, 0), (0, new))) != after).any(axis=1) & ~start.held.vertices
+    total = start.skin.painted.sum(axis=1, dtype=np.float64)
+    weighted = (np.pad(before, ((0, 0), (0, new))) != after).any(axis=1) | (np.abs(total - 1) > _WHOLE)
+    weighted &= ~start.held.vertices
     shaped = (rig.rest != start.rig.rest).any(axis=1) & ~start.held.rest
     return _Written(transforms, ~_below(armature, start.names, changed), weighted, shaped, rig)
 
 
 def _told(armature, names: list[str]) -> np.ndarray:
     """[b] bones that the artist told to be held"""
-    return np.array([bool(armature.data.bones[name].get("ossify_held")) for name in names])
+    return np.array([bool(armature.data.bones[name].get(HELD)) for name in names])
 
 
 def _write(armature, meshes: list, start: _Start, wanted: _Written) -> Keyed:
@@ -531,7 +534,8 @@ def _by_bone(start: _Start, rig: native.Rig, before: report.Report, after: repor
     def rms(found: report.Report) -> np.ndarray:
         return 100 / found.size * np.sqrt(found.vertex_error**2 @ dense / mass)
 
-    return [Line(*line) for line in zip(start.names, rms(before).tolist(), rms(after).tolist(), strict=True)]
+    names = start.names[: rig.bones]  # without those that found no vertex
+    return [Line(*line) for line in zip(names, rms(before).tolist(), rms(after).tolist(), strict=True)]
 
 
 def _by_mesh(motion: Motion, before: report.Report, after: report.Report) -> list[Line]:
@@ -562,6 +566,7 @@ def _finish(armature, start: _Start, wanted: _Written, result: Refitted) -> None
         after, before = result.after.vertex_error[rows] * percent, result.before.vertex_error[rows] * percent
         heat.store(obj.data, after)
         heat.store(obj.data, after - before, heat.CHANGE)
+    heat.recolour(armature)
     memory.snapshot(armature)
 
 

@@ -30,7 +30,7 @@ def _open(moments: np.ndarray) -> bool:
     return bool((values[:, 1] <= _OPEN * values[:, 0]).any())
 
 
-def least_squares(points, targets, weights, before) -> tuple[np.ndarray, np.ndarray]:
+def _least_squares(points, targets, weights, before) -> tuple[np.ndarray, np.ndarray]:
     """points [s][3], targets [f][s][3], weights [f][s] -> rotations [f][3][3], translations [f][3]
 
     `before` [f][3][3] decides what is open; None: the frame before.
@@ -55,10 +55,10 @@ def body_motion(rest: np.ndarray, frames: np.ndarray) -> np.ndarray:
     pick = np.linspace(0, len(rest) - 1, min(len(rest), _SAMPLE)).astype(int)
     points, targets = rest[pick].astype(np.float64), frames[:, pick].astype(np.float64)
     near = _NEAR * float(np.linalg.norm(np.ptp(points, axis=0))) or 1.0
-    rotations, shifts = least_squares(points, targets, np.ones(targets.shape[:2]), None)
+    rotations, shifts = _least_squares(points, targets, np.ones(targets.shape[:2]), None)
     for _ in range(_STEPS):
         distances = np.linalg.norm(points @ rotations.swapaxes(1, 2) + shifts[:, None] - targets, axis=2)
-        rotations, shifts = least_squares(points, targets, 1 / np.maximum(distances, near), rotations)
+        rotations, shifts = _least_squares(points, targets, 1 / np.maximum(distances, near), rotations)
     result = np.tile(np.eye(4), (len(frames), 1, 1))
     result[:, :3, :3], result[:, :3, 3] = rotations, shifts
     return result

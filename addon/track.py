@@ -34,7 +34,7 @@ _FREE_SHARE = 0.5  # of the solving, before joints are made to hold
 
 
 class Tracked(NamedTuple):
-    """What tracking made, and how well it fits; distances in scene units."""
+    """What tracking made, and how well it fits; distances in units of the armature."""
 
     armature: object
     action: object
@@ -42,13 +42,13 @@ class Tracked(NamedTuple):
     rms: float
     maximum: float
     worst_frame: int
-    percent: float  # one scene unit in percent of the size
+    percent: float  # one such unit in percent of the size
     keys: int
     notes: list[str]
     seconds: dict[str, float]
 
     def to_json(self) -> dict:
-        """For pipelines: plain values, distances in scene units and in percent of the size."""
+        """For pipelines: plain values, distances in the armature's units and in percent of the size."""
         return {
             "action": self.action.name,
             "frames": self.frames,
@@ -90,8 +90,8 @@ class Standing:
     @property
     def bones(self) -> list[str]:
         """All that may be keyed: the root, and what carries a bone that is flexible."""
-        bones = self.armature.get().data.bones
-        carriers = [rewrite.carrier_of(bones[name]) for name in self.names]
+        bones, flexible = self.armature.get().data.bones, self.options.bone_kind == "FLEXIBLE"
+        carriers = [rewrite.carrier_of(bones[name]) for name in self.names] if flexible else []
         return [ROOT, *self.names, *(bone.name for bone in carriers if bone is not None)]
 
     def check_sources(self) -> None:
@@ -102,8 +102,10 @@ class Standing:
     def turns(self) -> bool:
         return bool((self.parents >= 0).any())
 
-    def settings(self) -> native.Settings:
+    def settings(self, sweeps: int) -> native.Settings:
+        """sweeps: the most over the bones; 0: as many as the library thinks fit"""
         settings = self.options.solver()
+        settings.iterations = sweeps
         settings.bones, settings.budget_kind, settings.budget = len(self.names), "none", 0.0
         settings.influences, settings.rest_mode = self.rig.influence_bones.shape[1], "fixed"
         return settings
@@ -185,32 +187,13 @@ def _skeleton(rig: Standing) -> native.Skeleton:
     )
 
 
-def _start(rig: Standing, frames: np.ndarray) -> np.ndarray:
-    """[f][b][3][4] where each bone would go were it alone, by the squares of its weights: where it rules.
-
-    From the body's motion alone the descent can end with a bone turned over, where the rest shape is flat.
-    """
-    body = rigid.body_motion(rig.rig.rest, frames)
-    start = np.repeat(body[:, None, :3], len(rig.names), axis=1)
-    for b in range(len(rig.names)):
-        rows, places = np.nonzero(rig.rig.influence_bones == b)
-        weights = rig.rig.influence_weights[rows, places].astype(np.float64) ** 2
-        if len(rows) and weights.any():
-            points, targets = rig.rig.rest[rows].astype(np.float64), frames[:, rows].astype(np.float64)
-            start[:, b, :, :3], start[:, b, :, 3] = rigid.least_squares(
-                points, targets, np.broadcast_to(weights, targets.shape[:2]), body[:, :3, :3]
-            )
-    return start
-
-
-def solve(rig: Standing, frames: np.ndarray) -> Generator[Step, None, np.ndarray]:
+def solve(rig: Standing, frames: np.ndarray, sweeps: int = 0) -> Generator[Step, None, np.ndarray]:
     """frames [f][v][3] -> [f][b][4][4] the transforms that bring the rig nearest to them"""
     frames = np.ascontiguousarray(frames[:, rig.skin.moved])
-    poses, settings = (rig.rig.rest, frames, rig.triangles), rig.settings()
+    poses, settings = (rig.rig.rest, frames, rig.triangles), rig.settings(sweeps)
     share = _FREE_SHARE if rig.turns else 1.0
     yield step("Solving", 0.0)
-    given = dataclasses.replace(rig.rig, transforms=_start(rig, frames))
-    job = native.Job.start(*poses, settings, given)
+    job = native.Job.start(*poses, settings, rig.rig)
     found, _ = yield from watch(job, rig, 0.0, share)
     if rig.turns:
         given = dataclasses.replace(rig.rig, transforms=found.transforms)
@@ -270,10 +253,10 @@ def _measure(stage: _Stage, take: takes.Take) -> Generator[float, None, np.ndarr
 
 
 def _earlier(armature) -> list:
-    """The actions that the rig has had, the one it has now first."""
+    """The actions of this file that the rig has had, the one it has now first."""
     data = armature.animation_data
     found = [data.action if data else None, *(clip.action for clip in armature.ossify.clips)]
-    return list(dict.fromkeys(action for action in found if action is not None))
+    return list(dict.fromkeys(action for action in found if action is not None and not action.library))
 
 
 def _keep(armature, nla: bool) -> None:

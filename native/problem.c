@@ -251,6 +251,25 @@ static void copy_positions(const Problem *whole, int from, const int *frame, Pro
     sample->square[to] = square;
 }
 
+/* What is held of the whole is held of the sample. */
+static int hold_sample(Call *call, const Problem *whole, Problem *sample) {
+    const size_t n = (size_t)sample->vertices;
+    uint8_t *held = whole->held ? arena_take(&call->arena, n, 1) : NULL;
+    uint8_t *held_rest = whole->held_rest ? arena_take(&call->arena, n, 1) : NULL;
+    for (size_t i = 0; i < n && !call->arena.failed; i++) {
+        const int from = sample->caller[i];
+        if (held) {
+            held[i] = whole->held[from];
+        }
+        if (held_rest) {
+            held_rest[i] = whole->held_rest[from];
+        }
+    }
+    sample->held = held;
+    sample->held_rest = held_rest;
+    return !call->arena.failed;
+}
+
 int problem_thin_vertices(Call *call, const Problem *whole, int vertices, Problem *sample, int *cell) {
     memset(sample, 0, sizeof *sample);
     sample->vertices = vertices;
@@ -272,6 +291,9 @@ int problem_thin_vertices(Call *call, const Problem *whole, int vertices, Proble
         walk_source(&walk, from);
     }
     walk_run(&walk, &whole->graph, whole->vertices, INFINITY);
+    if (!hold_sample(call, whole, sample)) {
+        return 0;
+    }
     int *rank = walk.reached; /* the order is of no more use */
     for (int i = 0; i < vertices; i++) {
         rank[sample->caller[i]] = i;

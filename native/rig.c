@@ -9,6 +9,7 @@
 #include "math/rotation3.h"
 #include "rooms.h"
 
+static const double LAWFUL = 1e-5;           /* off 1, of sums of weights and products of axes */
 static const double WEIGHT_STEPS = 16777216; /* 2^24: sums of multiples of 2^-24 are exact in float */
 
 /* A bone that is solved as rigid starts from the nearest rotation to what was given. The second call
@@ -34,8 +35,8 @@ static void read_transform(const Placement *placement, const double *from, size_
     }
 }
 
-static void read_transforms(const Problem *problem, const Placement *placement, const ossify_rig *rig,
-                            int rigid, Model *model) {
+void rig_read_transforms(const Problem *problem, const Placement *placement, const ossify_rig *rig, int rigid,
+                         Model *model) {
     const size_t row = 4 * (size_t)model->capacity, in = 12 * (size_t)rig->bone_capacity;
     for (size_t f = 0; f < (size_t)problem->frames; f++) {
         uint8_t *held = model->held + f * (size_t)model->capacity;
@@ -104,7 +105,7 @@ static void read_influences(const ossify_rig *rig, size_t from, int held, Model 
 void rig_read(const Problem *problem, const Placement *placement, const ossify_rig *rig, int rigid,
               Model *model) {
     model->bones = (int)rig->bones;
-    read_transforms(problem, placement, rig, rigid, model);
+    rig_read_transforms(problem, placement, rig, rigid, model);
     for (int b = 0; b < model->bones; b++) {
         model->held_group[b] = rig->held_groups && rig->held_groups[b];
     }
@@ -206,4 +207,45 @@ void rig_write(const Problem *problem, const Placement *placement, const Model *
         }
     }
     rig->bones = model->bones;
+}
+
+static int has_lawful_weights(const ossify_rig *rig, int64_t v, int64_t most) {
+    double sum = 0;
+    for (int64_t i = v * rig->influences; i < (v + 1) * rig->influences; i++) {
+        sum += (double)rig->influence_weights[i];
+        most -= rig->influence_weights[i] > 0;
+    }
+    return most >= 0 && fabs(sum - 1) <= LAWFUL;
+}
+
+static int is_rotation(const double *m) {
+    double r[9];
+    for (int i = 0; i < 9; i++) {
+        r[i] = m[i / 3 * 4 + i % 3];
+    }
+    int rotates = r[0] * (r[4] * r[8] - r[5] * r[7]) - r[1] * (r[3] * r[8] - r[5] * r[6]) +
+                      r[2] * (r[3] * r[7] - r[4] * r[6]) >
+                  0;
+    for (int i = 0; i < 9; i++) {
+        const double *a = r + 3 * (i / 3), *b = r + 3 * (i % 3);
+        rotates &= fabs(a[0] * b[0] + a[1] * b[1] + a[2] * b[2] - (i / 3 == i % 3)) <= LAWFUL;
+    }
+    return rotates;
+}
+
+int rig_is_lawful(const ossify_poses *poses, const ossify_settings *settings, const ossify_rig *rig) {
+    for (int64_t v = 0; v < poses->vertex_count; v++) {
+        const int held = rig->held_vertices && rig->held_vertices[v];
+        if (!held && !has_lawful_weights(rig, v, settings->influences)) {
+            return 0;
+        }
+    }
+    for (int64_t i = 0; i < poses->frame_count * rig->bones && settings->bone_kind == OSSIFY_RIGID; i++) {
+        const int held = rig->held_transforms && rig->held_transforms[i];
+        const double *m = rig->transforms + 12 * (i / rig->bones * rig->bone_capacity + i % rig->bones);
+        if (!held && !is_rotation(m)) {
+            return 0;
+        }
+    }
+    return 1;
 }

@@ -146,6 +146,11 @@ double model_squared_error(const Problem *problem, const Model *model);
  * fixed_rest: written as it is, or NULL */
 void rig_read(const Problem *problem, const Placement *placement, const ossify_rig *rig, int rigid,
               Model *model);
+/* 1 when a given rig could be an answer as it is: weights, influences and bones of the kind asked for. */
+int rig_is_lawful(const ossify_poses *poses, const ossify_settings *settings, const ossify_rig *rig);
+/* Of them, the transforms. */
+void rig_read_transforms(const Problem *problem, const Placement *placement, const ossify_rig *rig, int rigid,
+                         Model *model);
 void rig_write(const Problem *problem, const Placement *placement, const Model *model,
                const float *fixed_rest, ossify_rig *rig);
 /* Of them, the transforms of bones from `first` on and the weights of one vertex. */
@@ -211,9 +216,17 @@ int descent_run(Descent *descent, int most, double tolerance, double enough);
  * bone's region. */
 int descent_settle(Descent *descent, int most, double tolerance, double enough);
 
+/* From a model that is whole and meant to stay near: regions grow hop by hop from what they are, and the best
+ * model whose regions hold together stays. As descent_run. */
+int descent_refit(Descent *descent, int most, double tolerance, double enough);
+
 /* transforms.c: the bone step, Eq. 6-10, or the affine optimum. Returns 0 when the call must end. */
 int transforms_update(Call *call, const Problem *problem, Model *model, Moments *moments, int flexible,
                       int sweeps);
+/* The same until sweeps no longer lower a frame's error, at most `most` of them; square [f]: sum |x|^2. Returns
+ * how many the slowest frame took, or -1 when the call must end. */
+int transforms_settle(Call *call, const Problem *problem, Model *model, Moments *moments, int flexible,
+                      int most, const double *square);
 
 /* decompose.c: arguments are checked; fills rig and info except the measured error.
  * Returns a status; < 0: rig untouched. */

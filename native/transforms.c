@@ -13,6 +13,10 @@
 #include "math/rotation3.h"
 #include "rooms.h"
 
+enum { LOOK = 4 }; /* sweeps between two looks at the error */
+
+static const double FLAT = 3e-4;          /* of the squared error: a smaller fall between looks is none */
+static const double ROUNDING = 1e-13;     /* of |x|^2: no error below it is known */
 static const double INSIGNIFICANT = 1e-9; /* sum of squared weights below which a bone stays */
 static const double RIDGE = 1e-9;         /* of U's mean diagonal: axes the vertices do not determine stay */
 
@@ -22,7 +26,9 @@ typedef struct Update {
     Model *model;
     const Moments *moments;
     int sweeps;
-    int *first, *other; /* bones that share vertices, as lists */
+    int *first, *other;   /* bones that share vertices, as lists */
+    const double *square; /* [frames] sum |x|^2: a frame is done when its error no longer falls; or NULL */
+    int *taken;           /* [frames] sweeps that a frame took */
 } Update;
 
 static int holds(const Model *model, int frame, int b) {
@@ -86,15 +92,48 @@ static void fit_rigid(const Update *update, int frame, int b) {
     }
 }
 
+/* |x|^2 - 2 tr(M C') + tr(M U M'), no less than what rounding leaves */
+static double frame_error(const Update *update, int frame) {
+    const size_t row = 4 * (size_t)update->model->capacity;
+    double sum = update->square[frame];
+    for (int b = 0; b < update->model->bones; b++) {
+        const double *c = update->moments->c + 3 * (size_t)frame * row + 4 * (size_t)b;
+        const double *m = update->model->transform + 3 * (size_t)frame * row + 4 * (size_t)b;
+        double y[3][4], own[16];
+        left_for_bone(update, frame, b, y);
+        full_form(u_at(update, b, b), own);
+        for (size_t i = 0; i < 3; i++) {
+            for (size_t j = 0; j < 4; j++) {
+                double mu = 0;
+                for (size_t k = 0; k < 4; k++) {
+                    mu += m[i * row + k] * own[4 * k + j];
+                }
+                sum -= m[i * row + j] * (c[i * row + j] + y[i][j] - mu);
+            }
+        }
+    }
+    return fmax(sum, ROUNDING * update->square[frame]);
+}
+
 static void sweep_frame(void *user, int frame, int worker) {
     const Update *update = user;
-    for (int sweep = 0; sweep < update->sweeps && !update->call->cancelled; sweep++) {
+    double error = INFINITY;
+    int sweep = 0;
+    for (int settled = 0; sweep < update->sweeps && !settled && !update->call->cancelled; sweep++) {
         if (worker == 0) {
             call_poll(update->call, -1);
         }
         for (int b = 0; b < update->model->bones; b++) {
             fit_rigid(update, frame, b);
         }
+        if (update->square && sweep % LOOK == LOOK - 1) {
+            const double now = frame_error(update, frame);
+            settled = error - now <= FLAT * now;
+            error = now;
+        }
+    }
+    if (update->taken) {
+        update->taken[frame] = sweep;
     }
 }
 
@@ -231,20 +270,44 @@ static int fit_affine(Update *update) {
     return !arena->failed;
 }
 
-int transforms_update(Call *call, const Problem *problem, Model *model, Moments *moments, int flexible,
-                      int sweeps) {
+static int run(Update *update, int flexible) {
+    Call *call = update->call;
     ArenaPiece *mark = arena_mark(&call->arena);
-    const size_t bones = (size_t)model->bones;
-    Update update = {call, problem, model, moments, sweeps, NULL, NULL};
-    update.first = arena_take(&call->arena, bones + 1, sizeof(int));
-    update.other = arena_take(&call->arena, bones * bones, sizeof(int));
+    const size_t bones = (size_t)update->model->bones;
+    update->first = arena_take(&call->arena, bones + 1, sizeof(int));
+    update->other = arena_take(&call->arena, bones * bones, sizeof(int));
     int done = !call->arena.failed;
     if (done && flexible) {
-        done = fit_affine(&update);
+        done = fit_affine(update);
     } else if (done) {
-        list_neighbours(&update);
-        pool_run(call->pool, problem->frames, sweep_frame, &update);
+        list_neighbours(update);
+        pool_run(call->pool, update->problem->frames, sweep_frame, update);
     }
     arena_return(&call->arena, mark);
     return done && !call->cancelled;
+}
+
+int transforms_update(Call *call, const Problem *problem, Model *model, Moments *moments, int flexible,
+                      int sweeps) {
+    Update update = {.call = call, .problem = problem, .model = model, .moments = moments, .sweeps = sweeps};
+    return run(&update, flexible);
+}
+
+int transforms_settle(Call *call, const Problem *problem, Model *model, Moments *moments, int flexible,
+                      int most, const double *square) {
+    Update update = {.call = call,
+                     .problem = problem,
+                     .model = model,
+                     .moments = moments,
+                     .sweeps = most,
+                     .square = square};
+    int slowest = 0;
+    update.taken = arena_take(&call->arena, (size_t)problem->frames, sizeof(int));
+    if (!update.taken || !run(&update, flexible)) {
+        return -1;
+    }
+    for (int f = 0; f < problem->frames; f++) {
+        slowest = update.taken[f] > slowest ? update.taken[f] : slowest;
+    }
+    return slowest;
 }

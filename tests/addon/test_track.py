@@ -73,7 +73,7 @@ def test_a_second_take_becomes_an_action():
     assert {"Ossify Workshop"}.isdisjoint(scene.name for scene in bpy.data.scenes)
 
 
-def test_a_motion_that_the_rig_can_make_comes_back_exactly():
+def test_a_motion_that_the_rig_can_make_comes_back():
     """The second take is the rig's own mesh in another pose of its bones."""
     result = converted(sheet("First", 0.0), bones=8)
     posed = result.armature.copy()
@@ -90,8 +90,8 @@ def test_a_motion_that_the_rig_can_make_comes_back_exactly():
             for channel in ("location", "rotation_quaternion"):
                 bone.keyframe_insert(channel, frame=frame)
     got = tracked(result, mesh)
-    assert got.rms * got.percent < 1e-3
-    assert distances(result, mesh).max() * got.percent < 1e-2
+    assert got.rms * got.percent < 0.01
+    assert distances(result, mesh).max() * got.percent < 0.05  # half of the tolerance of keys
 
 
 def test_twice_the_speed():
@@ -204,6 +204,30 @@ def test_an_articulated_rig_stays_so():
     assert located <= free
     assert got.rms * got.percent < 2
     assert distances(result, body, range(1, 17)).max() == pytest.approx(got.maximum, rel=1e-3)
+
+
+@pytest.mark.parametrize("keys", ["EVERY", "REDUCED"])
+def test_bones_whose_location_is_locked_only_turn(keys):
+    body, _ = scenes.creature(frames=12)
+    result = converted(body, bones=8, skeleton="HIERARCHY", keys=keys)
+    free = [
+        bone
+        for bone in result.armature.pose.bones
+        if bone.bone.use_deform and bone.parent.name != "Root" and not bone.bone.use_connect
+    ]
+    assert free
+    free[0].lock_location = (True, True, True)
+    body.hide_viewport = False
+    body.hide_set(False)
+    got = tracked(result, body)
+    moved = {c.data_path.split('"')[1] for c in curves(got.action) if c.data_path.endswith(".location")}
+    still = {c.data_path.split('"')[1] for c in curves(got.action) if _rests(c)}
+    assert free[0].name not in moved - still
+    assert got.rms * got.percent < 2
+
+
+def _rests(curve):
+    return curve.data_path.endswith(".location") and all(abs(p.co.y) < 1e-6 for p in curve.keyframe_points)
 
 
 def test_flexible_bones():

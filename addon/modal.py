@@ -1,43 +1,17 @@
-"""An operator that works while the artist looks on: a turn at every tick, a bar, ESC to cancel.
-
-There is one session at a time (session.py). In the background, and from scripts, the same operator runs to
-its end at once.
-"""
-
-from __future__ import annotations
+"""Operators that work for a while: step by step at the screen, with a bar and ESC, or all at once."""
 
 import sys
 import traceback
-from collections.abc import Generator
 
 import bpy
 
 from . import native, session
-from .convert import Step, run
+from .convert import run
 from .options import Refusal
 
-FAILURES = (Refusal, native.OssifyError)
 _TICK = 0.02  # seconds between two turns
 _TURN = 0.03  # seconds of work in each: the interface stays alive
-
-
-def fail(operator, error: Exception) -> set[str]:
-    """Tells what went wrong; what nobody foresaw goes to stderr as well."""
-    if getattr(error, "status", None) == native.Status.CANCELLED:
-        return _cancelled(operator)
-    if isinstance(error, FAILURES):
-        operator.report({"ERROR"}, str(error))
-    else:
-        traceback.print_exception(error, file=sys.stderr)
-        operator.report(
-            {"ERROR"}, f"Ossify failed ({type(error).__name__}: {error}); the scene is as it was."
-        )
-    return {"CANCELLED"}
-
-
-def _cancelled(operator) -> set[str]:
-    operator.report({"INFO"}, "Cancelled: the scene is as it was.")
-    return {"CANCELLED"}
+FAILURES = (Refusal, native.OssifyError)
 
 
 def _redraw(context, status) -> None:
@@ -55,7 +29,7 @@ def _redraw(context, status) -> None:
 
 
 def draw_status(header, _context) -> None:
-    """The status bar while a session runs."""
+    """The status bar while something runs."""
     running = session.current
     if running is not None:
         row = header.layout.row()
@@ -64,6 +38,18 @@ def draw_status(header, _context) -> None:
         if running.fit():
             header.layout.label(text=running.fit())
         header.layout.label(text="Cancel", icon="EVENT_ESC")
+
+
+def fail(operator, error: Exception) -> set[str]:
+    """Tells what went wrong; what nobody foresaw goes to stderr as well."""
+    if isinstance(error, FAILURES):
+        operator.report({"ERROR"}, str(error))
+    else:
+        traceback.print_exception(error, file=sys.stderr)
+        operator.report(
+            {"ERROR"}, f"Ossify failed ({type(error).__name__}: {error}); the scene is as it was."
+        )
+    return {"CANCELLED"}
 
 
 def _over_sidebar(context, event) -> bool:
@@ -76,46 +62,35 @@ def _over_sidebar(context, event) -> bool:
     return False
 
 
-class Running:
-    """What such operators share. Each has
+class Working:
+    """What such operators have in common. They bring
 
-    steps(context)    the generator of its steps
-    refuse(context)   refuses what can be refused before a session begins
-    succeed(result)   tells what was made, and returns {"FINISHED"}
+    steps(context)        a generator of Steps; its value is the result
+    check_first(context)  raises what can be refused at once
+    succeed(result)       tells about it
     """
 
-    def steps(self, context) -> Generator[Step, None, object]:
-        raise NotImplementedError
-
-    def refuse(self, context) -> None:
-        raise NotImplementedError
-
-    def succeed(self, result) -> set[str]:
-        raise NotImplementedError
-
-    @classmethod
-    def is_free(cls) -> bool:
-        """For poll: whether no session runs."""
-        if session.current is not None:
-            cls.poll_message_set("A conversion is running")
-            return False
-        return True
+    def _fail(self, error: Exception) -> set[str]:
+        if getattr(error, "status", None) == native.Status.CANCELLED:
+            self.report({"INFO"}, "Cancelled: the scene is as it was.")
+            return {"CANCELLED"}
+        return fail(self, error)
 
     def execute(self, context):
         try:
             return self.succeed(run(self.steps(context)))
         except Exception as error:
-            return fail(self, error)
+            return self._fail(error)
 
     def invoke(self, context, _event):
         if bpy.app.background or context.window is None:
             return self.execute(context)
         try:
-            native.library()
-            self.refuse(context)
+            self.check_first(context)
+            steps = self.steps(context)
         except FAILURES as error:
-            return fail(self, error)
-        self._session = session.start(self.steps(context))
+            return self._fail(error)
+        self._session = session.start(steps)
         self._said = None
         self._timer = context.window_manager.event_timer_add(_TICK, window=context.window)
         context.window_manager.modal_handler_add(self)
@@ -132,14 +107,17 @@ class Running:
             ended = running.advance(_TURN)
         except Exception as error:
             self._clean_up(context)
-            return fail(self, error)
+            return self._fail(error)
         if (said := (running.progress(), running.fit())) != self._said:
             self._said = said
             _redraw(context, draw_status)
         if not ended:
             return {"RUNNING_MODAL"} if event.type == "ESC" else {"PASS_THROUGH"}
         self._clean_up(context)
-        return _cancelled(self) if running.result is None else self.succeed(running.result)
+        if running.result is None:
+            self.report({"INFO"}, "Cancelled: the scene is as it was.")
+            return {"CANCELLED"}
+        return self.succeed(running.result)
 
     def _holds(self, context, event) -> bool:
         """Whether the event is kept from the rest of Blender: edits must not get into what is being read."""

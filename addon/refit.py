@@ -17,7 +17,7 @@ from typing import NamedTuple
 import bpy
 import numpy as np
 
-from . import channels, heat, keys, memory, native, properties, report, rewrite, standing
+from . import actions, channels, heat, keys, memory, native, properties, report, rewrite, standing
 from .capture import Motion
 from .changes import HELD, Changes, find
 from .convert import Clock, Step, each, step, watch
@@ -79,7 +79,7 @@ def trouble(armature) -> str | None:
             f"The motion of {armature.name} was not kept, and its source is gone: choose another one with the"
             " same mesh."
         )
-    return None
+    return actions.trouble(armature)
 
 
 def check(armature) -> Changes:

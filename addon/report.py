@@ -154,13 +154,21 @@ class _Stage:
 
     def __init__(self, built: Built, motion: Motion):
         self.built, self.motion = built, motion
+        self._space, self._back = np.eye(4), np.eye(4)
+
+    def _from_world(self, depsgraph) -> np.ndarray:
+        """[4][4] to the armature, which hardly ever moves."""
+        space = matrix_of(self.built.armature.get().evaluated_get(depsgraph))
+        if not np.array_equal(space, self._space):
+            self._space, self._back = space, np.linalg.inv(space)
+        return self._back
 
     def replay(self, row: int, out: np.ndarray) -> None:
         """out [v][3]: where Blender puts the vertices, in the armature's space"""
         scene = self.built.workshop.get()
         scene.frame_set(int(self.motion.times[row]))
         depsgraph = scene.view_layers[0].depsgraph
-        back = np.linalg.inv(matrix_of(self.built.armature.get().evaluated_get(depsgraph)))
+        back = self._from_world(depsgraph)
         for handle, part in zip(self.built.meshes, self.motion.parts, strict=True):
             evaluated = handle.get().evaluated_get(depsgraph)
             matrix = back @ np.array(evaluated.matrix_world, np.float64)

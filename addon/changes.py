@@ -134,13 +134,13 @@ def _compare_meshes(
             found.sculpted[name] = rows
 
 
-def find(armature) -> Changes:
-    """Compares the rig with what was noted of it; a rig without notes has no changes."""
+def find(armature, now: memory.Snapshot | None = None) -> Changes:
+    """Compares the rig, as it is `now`, with what was noted of it; a rig without notes has no changes."""
     then = memory.last(armature)
     found = Changes()
     if then is None:
         return found
-    now, size = memory.read(armature), _size(then.rest)
+    now, size = now or memory.read(armature), _size(then.rest)
     _compare_bones(found, then.bones, now.bones, size)
     _compare_channels(found, then, now, size)
     _compare_meshes(found, armature, then, now, size)

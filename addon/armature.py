@@ -95,7 +95,8 @@ def plan_bones(
 
 
 @contextlib.contextmanager
-def _edit_mode(armature, scene, layer):
+def edit_mode(armature, scene, layer):
+    """Its edit bones; the armature's mode is as before."""
     layer.objects.active = armature
     context, mode = bpy.context, armature.mode
     with context.temp_override(scene=scene, view_layer=layer, object=armature, active_object=armature):
@@ -117,7 +118,7 @@ def _add_bone(bones, name: str, head, tail, facing, parent: str | None, deforms:
 
 def add_bones(armature, scene, plan: Plan) -> None:
     places = plan.places
-    with _edit_mode(armature, scene, scene.view_layers[0]) as bones:
+    with edit_mode(armature, scene, scene.view_layers[0]) as bones:
         _add_bone(bones, ROOT, (0, 0, 0), (0, _ROOT_LENGTH * plan.size, 0), (0, 0, 1), None, False)
         for b in plan.order:
             parent = ROOT if plan.parents[b] < 0 else plan.names[plan.parents[b]]
@@ -132,7 +133,7 @@ def add_bones(armature, scene, plan: Plan) -> None:
 def rearrange(armature, scene, layer, names: list[str], plan: Plan) -> None:
     """The same for bones that are there, by the names they have; then they get those of the plan."""
     places, old = plan.places, names
-    with _edit_mode(armature, scene, layer) as bones:
+    with edit_mode(armature, scene, layer) as bones:
         for name in old:
             bones[name].use_connect, bones[name].parent = False, bones[ROOT]
         for b in plan.order:

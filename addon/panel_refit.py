@@ -65,6 +65,8 @@ def _draw_changes(layout, record) -> None:
         row.label(text=item.words, icon=_ICONS.get(item.name, "ERROR"))
         if item.name in _KEEPS:
             row.prop(record, _KEEPS[item.name], text="Keep")
+        elif item.name in {"MOVED", "REPARENTED"}:
+            row.operator("ossify.put_back", text="Put Back").kind = item.name
 
 
 def _draw_holds(layout, armature) -> None:

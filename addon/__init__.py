@@ -1,8 +1,8 @@
 """Ossify: turns moving meshes into rigs."""
 
-from . import command, operators, panel, properties
+from . import command, operators, operators_refit, overlay, panel, panel_refit, properties
 
-_ROOMS = (properties, operators, panel, command)
+_ROOMS = (properties, operators, operators_refit, panel, panel_refit, overlay, command)
 
 
 def register():

@@ -1,4 +1,4 @@
-"""The armature: bones in edit mode, their colours and collections, and their keys."""
+"""The armature: bones in edit mode, their colours and collections."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ import numpy as np
 from mathutils import Vector
 
 from . import channels, joints, limbs, naming, placement
-from .keys import Writer
+from .keying import ROOT, tolerance_of
 from .native import Rig, Skeleton
 from .options import Options
 
-ROOT = "Root"
 _DEFORM = "Deform"
 _ROOT_LENGTH = 0.15  # of the size
 
@@ -50,11 +49,6 @@ def _bone_names(count: int, taken: set[str]) -> list[str]:
     return names
 
 
-def _tolerance(options: Options, size: float, poses: bool) -> float | None:
-    """How far keys that are left out may move a vertex; None: none is left out."""
-    return options.key_tolerance / 100 * size if options.keys == "REDUCED" and not poses else None
-
-
 def _join(plan: Plan, rig: Rig, dense, options: Options, taken: set[str], world, poses: bool) -> None:
     """Hangs the bones into the plan's skeleton."""
     skeleton, places = plan.skeleton, plan.places
@@ -68,7 +62,7 @@ def _join(plan: Plan, rig: Rig, dense, options: Options, taken: set[str], world,
     places_in_order = np.empty_like(order)
     places_in_order[order] = np.arange(len(order))
     parents = np.where(plan.parents[order] < 0, -1, places_in_order[plan.parents[order]])
-    limit = channels.PIN_SHARE * (_tolerance(options, plan.size, poses) or 0.0)
+    limit = channels.PIN_SHARE * (tolerance_of(options, plan.size, poses) or 0.0)
     plan.transforms[:, order], plan.pinned[order] = channels.pin(
         places.heads[order], parents, plan.transforms[:, order], limit, options.skeleton == "ARTICULATED"
     )
@@ -193,56 +187,3 @@ def dress(armature, plan: Plan) -> None:
     for bone in armature.pose.bones:
         bone.rotation_mode = "QUATERNION"
     armature.show_in_front = True
-
-
-# ---- keys
-
-
-@dataclasses.dataclass
-class Keyed:
-    """What was written."""
-
-    keys: int
-    keys_if_every: int  # with one on every frame
-    located: int  # bones below the skeleton's root that keep keys of their location
-    location: float  # the largest of those
-
-
-def _chain(armature, rig: Rig, body: np.ndarray, plan: Plan) -> channels.Chain:
-    """Root first, then the deform bones in the plan's order; a carrier and its bone are one link."""
-    bones, order = armature.data.bones, plan.order
-    rests = [np.array(bones[name].matrix_local, np.float64) for name in (ROOT, *np.array(plan.names)[order])]
-    whole = placement.box(rig.rest.astype(np.float64), np.eye(3))
-    number = np.zeros(rig.bones + 1, int)  # of a link; the root's stands last, at -1
-    number[order] = np.arange(rig.bones) + 1
-    return channels.Chain(
-        rest=np.array(rests),
-        parents=np.concatenate([[-1], number[plan.parents[order]]]),
-        boxes=np.concatenate([whole[None], plan.places.boxes[order]]),
-        transforms=np.concatenate([body[:, None], plan.transforms[:, order]], axis=1),
-        rigid=plan.carriers is None,
-        pinned=np.concatenate([[False], plan.pinned[order]]),
-    )
-
-
-def key(armature, action, rig: Rig, body: np.ndarray, times, plan: Plan, options: Options, poses) -> Keyed:
-    """body [f][4][4]: the whole body's motion; poses: names for the frames, or None."""
-    tolerance = _tolerance(options, plan.size, bool(poses))
-    if tolerance is not None and plan.pinned.any() and options.skeleton != "ARTICULATED":
-        tolerance *= 1 - channels.PIN_SHARE
-    links = _chain(armature, rig, body, plan)
-    tracks = channels.tracks(links, times, tolerance)
-    writer = Writer(armature, action, times, plan.size)
-    writer.track(ROOT, tracks[0])
-    located, location = 0, 0.0
-    for b, track in zip(plan.order, tracks[1:], strict=True):
-        if plan.carriers:
-            writer.track(plan.carriers[b], track, plan.names[b])
-        else:
-            writer.track(plan.names[b], track)
-        if plan.skeleton is not None and plan.parents[b] >= 0 and not plan.pinned[b]:
-            located += 1
-            location = max(location, float(np.linalg.norm(track.location, axis=1).max()))
-    if poses:
-        writer.name_poses(poses)
-    return Keyed(writer.keys, writer.keys_if_every, located, location)

@@ -13,9 +13,10 @@ import bpy
 from mathutils import Matrix
 
 from . import rigid, skin, weights
-from .armature import Keyed, add_bones, dress, key, plan_bones
+from .armature import add_bones, dress, plan_bones
 from .capture import Motion
 from .handles import Handle
+from .keying import Keyed, key
 from .native import Rig, Skeleton
 from .options import Options
 

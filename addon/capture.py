@@ -143,7 +143,7 @@ def _transformed(matrix: np.ndarray, points: np.ndarray) -> np.ndarray:
     return points.astype(np.float64) @ matrix[:3, :3].T + matrix[:3, 3]
 
 
-def _triangles(mesh) -> np.ndarray:
+def triangles_of(mesh) -> np.ndarray:
     """Faces as triangles, and loose edges as triangles with a corner twice."""
     mesh.calc_loop_triangles()
     faces = np.empty(3 * len(mesh.loop_triangles), np.int32)
@@ -219,7 +219,7 @@ class Reader:
             mesh = obj.evaluated_get(layer.depsgraph).data
             if not len(mesh.vertices):
                 raise Refusal(f"{obj.name} has no vertices.")
-            triangles.append(_triangles(mesh) + start)
+            triangles.append(triangles_of(mesh) + start)
             self.counts.append(len(mesh.vertices))
             self.own_mesh.append(same_topology(obj.data, mesh))
             start += len(mesh.vertices)

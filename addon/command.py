@@ -1,5 +1,5 @@
-"""`blender --command ossify convert INPUT... --output OUT`: the same conversion without a screen; `bake` is
-the way back.
+"""`blender --command ossify convert INPUT... --output OUT`: the same conversion without a screen; `refit`
+solves a rig again, `bake` is the way back.
 
 Exit codes: 0 everything was done, 1 an input failed, 2 the arguments are wrong, 3 the library is
 missing, 130 interrupted.
@@ -25,13 +25,16 @@ from .options import (
     CACHE_ENDINGS,
     FIELDS,
     PRESETS,
+    REFIT_FIELDS,
     BakeOptions,
     Options,
+    RefitOptions,
     Refusal,
     implied,
     preset_values,
 )
-from .properties import bake_words_of, words_of
+from .properties import bake_words_of, refit_words_of, words_of
+from .refit import refit
 
 NAME = "ossify"
 DONE, FAILED, WRONG, NO_LIBRARY, INTERRUPTED = 0, 1, 2, 3, 130
@@ -41,6 +44,7 @@ _IMPLIES = {
     "bones": ("bones_by", "COUNT"),
     "budget": ("bones_by", "BUDGET"),
     "bones_most": ("bones_by", "BUDGET"),
+    "root_place": ("root", "PLACE"),
     "rest_frame": ("rest", "FRAME"),
     "frame_start": ("frames", "CUSTOM"),
     "frame_end": ("frames", "CUSTOM"),
@@ -66,6 +70,8 @@ def _add_option(parser, field: str, words: dict, default) -> None:
     elif "items" in words:
         choices = [item[0].lower() for item in words["items"]]
         parser.add_argument(flag, dest=field, choices=choices, help=text)
+    elif isinstance(default, tuple):
+        parser.add_argument(flag, dest=field, type=float, nargs=len(default), metavar=tuple("XYZ"), help=text)
     else:
         parser.add_argument(flag, dest=field, type=type(default), metavar="N", help=text)
 
@@ -85,11 +91,24 @@ def _add_bake(verbs) -> None:
             _add_option(group, field, bake_words_of(field), getattr(BakeOptions, field))
 
 
+def _add_refit(verbs) -> None:
+    text = "solve a rig again from what it is now"
+    sub = verbs.add_parser("refit", help=text, description=text.capitalize() + ".", allow_abbrev=False)
+    sub.add_argument("input", type=Path, metavar="INPUT", help="a .blend with a rig")
+    sub.add_argument("--object", action="append", default=[], metavar="NAME", help="one of several rigs")
+    sub.add_argument("--output", type=Path, required=True, metavar="OUT", help=".blend")
+    sub.add_argument("--quiet", action="store_true", help="no progress on stderr")
+    group = sub.add_argument_group("settings")
+    for field in REFIT_FIELDS:
+        if field != "only":  # nothing is selected here
+            _add_option(group, field, refit_words_of(field), getattr(RefitOptions, field))
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=NAME, description="Turns moving meshes into rigs.", allow_abbrev=False
     )
-    verbs = parser.add_subparsers(dest="verb", required=True, metavar="convert|bake|info")
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="convert|refit|bake|info")
     kinds = ", ".join(formats.INPUTS)
     inputs = f"{kinds} (.obj and .ply with a .pc2 or .mdd), or a folder of numbered .obj or .ply files"
     for verb, text in (("convert", "make rigs"), ("info", "say what is inside")):
@@ -113,6 +132,7 @@ def _parser() -> argparse.ArgumentParser:
         group = sub.add_argument_group("settings")
         for field in FIELDS:
             _add_option(group, field, words_of(field), getattr(Options, field))
+    _add_refit(verbs)
     _add_bake(verbs)
     return parser
 
@@ -126,7 +146,7 @@ def options_of(arguments) -> Options:
         if name in _IMPLIES and _IMPLIES[name][0] not in given:
             values[_IMPLIES[name][0]] = _IMPLIES[name][1]
     given = {name: value.upper() if "items" in words_of(name) else value for name, value in given.items()}
-    values |= implied(given)
+    values |= implied({name: tuple(v) if isinstance(v, list) else v for name, v in given.items()})
     return Options(**values)
 
 
@@ -138,6 +158,17 @@ def bake_options_of(arguments) -> BakeOptions:
         given.setdefault("frames", "custom")
     values = {name: value.upper() if isinstance(value, str) else value for name, value in given.items()}
     return BakeOptions(**values, to=_BAKE_KINDS[arguments.output.suffix.lower()])
+
+
+def refit_options_of(arguments) -> RefitOptions:
+    """The flags; a range that is given is meant."""
+    given = {name: getattr(arguments, name, None) for name in REFIT_FIELDS}
+    given = {name: value for name, value in given.items() if value is not None}
+    if given.keys() & {"frame_start", "frame_end"}:
+        given.setdefault("frames", "custom")
+    return RefitOptions(
+        **{name: value.upper() if isinstance(value, str) else value for name, value in given.items()}
+    )
 
 
 def _check_limits(parser, options: Options) -> None:
@@ -242,6 +273,40 @@ def _convert(parser, arguments) -> int:
     return DONE if all(record["ok"] for record in records) else FAILED
 
 
+# ---- refit
+
+
+def _refit_one(arguments, options: RefitOptions) -> None:
+    path, output = arguments.input, arguments.output.absolute()
+    output.parent.mkdir(parents=True, exist_ok=True)
+    with formats.Opened(path, [], None):
+        rigs = [obj for obj in bpy.context.scene.objects if obj.type == "ARMATURE" and obj.ossify.version]
+        missing = [name for name in arguments.object if name not in {rig.name for rig in rigs}]
+        if missing or not rigs:
+            raise Refusal(f"There is no rig {missing[0]} in it." if missing else "There is no rig in it.")
+        for rig in rigs:
+            if arguments.object and rig.name not in arguments.object:
+                continue
+            steps = refit(bpy.context.scene, bpy.context.view_layer, rig, options)
+            result = run(steps, _Progress(path.name, arguments.quiet))
+            before, after = (report.percent(report.rms) for report in (result.before, result.after))
+            print(f"{path.name}: {rig.name}: error {before:.3g} % before, {after:.3g} % after", flush=True)
+        formats.save(output)
+
+
+def _refit(parser, arguments) -> int:
+    for name in ("input", "output"):
+        if getattr(arguments, name).suffix.lower() != ".blend":
+            parser.error(f"{getattr(arguments, name)}: rigs are refitted from .blend to .blend")
+    native.library()
+    try:
+        _refit_one(arguments, refit_options_of(arguments))
+    except Exception as error:
+        print(f"{arguments.input.name}: {_sentence(error)}", file=sys.stderr, flush=True)
+        return FAILED
+    return DONE
+
+
 # ---- bake
 
 
@@ -333,7 +398,8 @@ def main(argv: list[str]) -> int:
         arguments = parser.parse_args(argv)
         if arguments.verb == "info":
             return _info(arguments)
-        return _bake(parser, arguments) if arguments.verb == "bake" else _convert(parser, arguments)
+        verbs = {"convert": _convert, "refit": _refit, "bake": _bake}
+        return verbs[arguments.verb](parser, arguments)
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else WRONG
     except native.LibraryError as error:

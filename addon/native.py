@@ -125,6 +125,7 @@ class _Settings(ctypes.Structure):
         ("iterations", ctypes.c_int64),
         ("threads", ctypes.c_int64),
         ("seed", ctypes.c_int64),
+        ("relocate", ctypes.c_int64),
         ("allocate", ctypes.c_void_p),
         ("release", ctypes.c_void_p),
         ("memory_user", ctypes.c_void_p),
@@ -144,8 +145,10 @@ class _Rig(ctypes.Structure):
         ("influence_bones", ctypes.c_void_p),
         ("influence_weights", ctypes.c_void_p),
         ("rest", ctypes.c_void_p),
-        ("held_bones", ctypes.c_void_p),
+        ("held_transforms", ctypes.c_void_p),
         ("held_vertices", ctypes.c_void_p),
+        ("held_groups", ctypes.c_void_p),
+        ("held_rest", ctypes.c_void_p),
     ]
 
 
@@ -161,6 +164,7 @@ class _Skeleton(ctypes.Structure):
         ("forbidden_count", ctypes.c_int64),
         ("demanded", ctypes.c_void_p),
         ("forbidden", ctypes.c_void_p),
+        ("held_joints", ctypes.c_void_p),
         ("plane", ctypes.c_double * 4),
         ("parents", ctypes.c_void_p),
         ("joint_kinds", ctypes.c_void_p),
@@ -301,6 +305,8 @@ def _declare(lib: ctypes.CDLL) -> None:
         "ossify_connect": (ctypes.c_int64, poses, settings, rig, skeleton, info),
         "ossify_articulate": (ctypes.c_int64, poses, settings, rig, skeleton, info),
         "ossify_evaluate": (ctypes.c_int64, poses, rig, settings, ctypes.POINTER(_Evaluation), info),
+        "ossify_bone_costs": (ctypes.c_int64, poses, settings, rig, ctypes.c_void_p, info),
+        "ossify_add_bone": (ctypes.c_int64, poses, settings, rig, ctypes.c_int64, ctypes.c_int64, info),
         "ossify_decompose_start": (job, poses, settings, rig, info),
         "ossify_articulate_start": (job, poses, settings, rig, skeleton, info),
         "ossify_job_poll": (None, job, ctypes.POINTER(_Progress)),
@@ -378,6 +384,7 @@ _WORDS = {
     "budget_kind": BUDGET_KINDS,
 }
 _REALS = ("budget", "smoothness", "until")
+_FLAGS = ("locality", "relocate")
 
 
 @dataclasses.dataclass
@@ -398,6 +405,7 @@ class Settings:
     iterations: int | None = None
     threads: int | None = None
     seed: int | None = None
+    relocate: bool | None = None
 
     def __post_init__(self):
         defaults = _Settings()
@@ -407,7 +415,7 @@ class Settings:
                 value = getattr(defaults, field.name)
                 if field.name in _WORDS:
                     value = _WORDS[field.name][value]
-                elif field.name == "locality":
+                elif field.name in _FLAGS:
                     value = bool(value)
                 setattr(self, field.name, value)
 
@@ -453,6 +461,9 @@ def _address(array: np.ndarray | None) -> int | None:
     return None if array is None else array.ctypes.data
 
 
+_HELD = ("held_transforms", "held_vertices", "held_groups", "held_rest")
+
+
 @dataclasses.dataclass
 class Rig:
     """Bones, weights and rest pose. To start a solve from a rig, leave out what is not given."""
@@ -461,8 +472,10 @@ class Rig:
     influence_bones: np.ndarray | None = None  # [v][k], strongest first, -1 unused
     influence_weights: np.ndarray | None = None  # [v][k], 0 unused
     rest: np.ndarray | None = None  # [v][3] as corrected; None: the poses' own
-    held_bones: np.ndarray | None = None  # [b] true: transforms stay as given
+    held_transforms: np.ndarray | None = None  # [f][b] true: the transform stays as given
     held_vertices: np.ndarray | None = None  # [v] true: weights stay as given
+    held_groups: np.ndarray | None = None  # [b] true: the bone's weights stay as given, on every vertex
+    held_rest: np.ndarray | None = None  # [v] true: the rest position stays as given
 
     @property
     def bones(self) -> int:
@@ -471,6 +484,16 @@ class Rig:
         if self.influence_bones is not None and np.size(self.influence_bones):
             return int(np.max(self.influence_bones)) + 1
         return 0
+
+    def to_track(self) -> Rig:
+        """Weights and rest pose alone, held: decompose() with it and rest_mode "fixed" finds transforms
+        for any frames of the same mesh."""
+        held = np.ones(len(self.influence_bones), np.uint8)
+        return Rig(None, self.influence_bones, self.influence_weights, self.rest, held_vertices=held)
+
+    def released(self) -> Rig:
+        """The same arrays, nothing of them held."""
+        return dataclasses.replace(self, **dict.fromkeys(_HELD))
 
     def dense_weights(self) -> np.ndarray:
         """[v][b] float32"""
@@ -583,12 +606,12 @@ class _Call:
         self.room: _Room | None = None  # of the skeleton, for verbs that have one
         self.began = time.perf_counter()
 
-    def make_room(self, given: Rig | None) -> None:
-        """Arrays for the answer, holding what is given."""
+    def make_room(self, given: Rig | None, more: int = 0) -> None:
+        """Arrays for the answer, holding what is given; `more` bones than those have room, too."""
         frame_count, vertex_count = self.shape
         given = self._checked(given or Rig())
         bones = given.bones
-        capacity = max(bones, min(max(self.settings.bones, 1), MAX_BONES))
+        capacity = max(bones + more, min(max(self.settings.bones, 1), MAX_BONES))
         influences = min(max(self.settings.influences, 1), MAX_INFLUENCES)
         if given.influence_bones is not None:
             influences = max(influences, given.influence_bones.shape[1])
@@ -596,7 +619,7 @@ class _Call:
         self.influence_bones = np.full((vertex_count, influences), -1, np.int32)
         self.influence_weights = np.zeros((vertex_count, influences), np.float32)
         self.corrected = np.zeros((vertex_count, 3), np.float32)
-        self.held_bones, self.held_vertices = given.held_bones, given.held_vertices
+        self.held = {name: getattr(given, name) for name in _HELD}
         flags = 0
         if given.transforms is not None:
             flags |= _GIVEN_TRANSFORMS
@@ -617,8 +640,7 @@ class _Call:
             influence_bones=_address(self.influence_bones),
             influence_weights=_address(self.influence_weights),
             rest=_address(self.corrected),
-            held_bones=_address(self.held_bones),
-            held_vertices=_address(self.held_vertices),
+            **{name: _address(array) for name, array in self.held.items()},
         )
 
     def _checked(self, given: Rig) -> Rig:
@@ -645,8 +667,10 @@ class _Call:
             rig.rest = self.rest
             if rig.rest is None:
                 _refuse("rig.rest is missing: a given rig needs the rest pose it belongs to.")
-        rig.held_bones = part("held_bones", np.uint8, "b", rig.bones)
+        rig.held_transforms = part("held_transforms", np.uint8, "fb", frames, rig.bones)
         rig.held_vertices = part("held_vertices", np.uint8, "v", vertices)
+        rig.held_groups = part("held_groups", np.uint8, "b", rig.bones)
+        rig.held_rest = part("held_rest", np.uint8, "v", vertices)
         return rig
 
     def refs(self):
@@ -720,9 +744,11 @@ def _decomposition(rest, frames, triangles, settings: Settings | None, rig: Rig 
     return call
 
 
-def _articulation(rest, frames, triangles, rig: Rig, skeleton: Skeleton, settings, stretch: bool) -> _Call:
+def _articulation(
+    rest, frames, triangles, rig: Rig, skeleton: Skeleton, settings, stretch: bool, held_joints
+) -> _Call:
     call = _decomposition(rest, frames, triangles, settings, rig)
-    call.room = _Room.holding(skeleton, rig.bones, stretch)
+    call.room = _Room.holding(skeleton, rig.bones, stretch, held_joints)
     return call
 
 
@@ -750,12 +776,14 @@ def articulate(
     settings: Settings | None = None,
     watch: Watch | None = None,
     stretch: bool = False,
+    held_joints=None,
 ) -> tuple[Rig, Skeleton, Info]:
     """Refits a whole rig so that its bones only turn about the skeleton's joints; roots also move.
 
-    With `stretch`, joints may slide along the line from their parent's joint.
+    With `stretch`, joints may slide along the line from their parent's joint. held_joints [b]: true where
+    the joint to the parent stays where it is.
     """
-    call = _articulation(rest, frames, triangles, rig, skeleton, settings, stretch)
+    call = _articulation(rest, frames, triangles, rig, skeleton, settings, stretch, held_joints)
     return _run("ossify_articulate", call, watch)
 
 
@@ -790,9 +818,10 @@ class Job:
         skeleton: Skeleton,
         settings: Settings | None = None,
         stretch: bool = False,
+        held_joints=None,
     ):
         """As articulate(), likewise; finish() gives what it gives."""
-        call = _articulation(rest, frames, triangles, rig, skeleton, settings, stretch)
+        call = _articulation(rest, frames, triangles, rig, skeleton, settings, stretch, held_joints)
         return cls._begin("ossify_articulate_start", call)
 
     @classmethod
@@ -878,7 +907,7 @@ class _Room:
             self.struct.plane[:] = [_real("plane", number) for number in wishes.plane]
 
     @classmethod
-    def holding(cls, skeleton: Skeleton, bones: int, stretch: bool) -> _Room:
+    def holding(cls, skeleton: Skeleton, bones: int, stretch: bool, held_joints=None) -> _Room:
         """The struct of a skeleton that is known."""
         symmetric = skeleton.plane is not None
         wishes = Wishes(skeleton.root, symmetry="given" if symmetric else "none", plane=skeleton.plane)
@@ -898,6 +927,9 @@ class _Room:
             _refuse(f"skeleton.kinds has {len(skeleton.kinds)} items; {bones} are needed.")
         room.kinds[:] = [_choice("kinds", kind, JOINT_KINDS) for kind in skeleton.kinds]
         room.struct.stretch = int(stretch)
+        if held_joints is not None:
+            room.held_joints = _array("held_joints", held_joints, np.uint8, "b", (bones,))
+            room.struct.held_joints = _address(room.held_joints)
         return room
 
     def answer(self, message: str) -> Skeleton:
@@ -928,11 +960,56 @@ def connect(
         _refuse("The rig lacks transforms, weights or its rest pose: only a whole rig has a skeleton.")
     call = _Call(rig.rest, len(rig.transforms), triangles, settings)
     call.settings.bones = call.settings.influences = 1
-    call.make_room(dataclasses.replace(rig, held_bones=None, held_vertices=None))
+    call.make_room(rig.released())
     call.room = _Room(rig.bones, wishes or Wishes())
     library().ossify_connect(*call.refs())
     call.raise_refusal()
     return call.room.answer(call.message())
+
+
+def _is_whole(rig: Rig) -> bool:
+    return rig.transforms is not None and rig.influence_bones is not None
+
+
+def bone_costs(rest, frames, triangles, rig: Rig, settings: Settings | None = None) -> np.ndarray:
+    """[b] by how much rms_percent would rise were the bone lost and its vertices solved again without it."""
+    if not _is_whole(rig):
+        _refuse("The rig lacks transforms or weights: only a whole rig's bones have a cost.")
+    call = _Call(rest, frames, triangles, settings)
+    call.make_room(rig.released())
+    costs = np.zeros(rig.bones)
+    *structs, info = call.refs()
+    library().ossify_bone_costs(*structs, _address(costs), info)
+    call.raise_refusal()
+    return costs
+
+
+def add_bone(
+    rest,
+    frames,
+    triangles,
+    rig: Rig,
+    vertex: int | None = None,
+    split: int | None = None,
+    settings: Settings | None = None,
+) -> Rig:
+    """The rig with one bone more, the last; decompose() with it then makes all fit.
+
+    It takes weights around `vertex`, or where the error is most; with `split`, from those vertices of that
+    bone which move least like it. What is held stays, and no other bone's transform changes.
+    """
+    if not _is_whole(rig):
+        _refuse("The rig lacks transforms or weights: only a whole rig can be given a bone.")
+    call = _Call(rest, frames, triangles, settings)
+    call.make_room(rig, more=1)
+    place = [
+        -1 if number is None else _whole(name, number)
+        for name, number in (("vertex", vertex), ("split", split))
+    ]
+    *structs, info = call.refs()
+    library().ossify_add_bone(*structs, *place, info)
+    grown, _ = call.answer(0.0)
+    return grown
 
 
 def evaluate(rest, frames, rig: Rig, replay: bool = True) -> Evaluation:
@@ -940,7 +1017,7 @@ def evaluate(rest, frames, rig: Rig, replay: bool = True) -> Evaluation:
     call = _Call(rest, frames, None, None)
     if rig.transforms is None or rig.influence_bones is None or rig.influence_weights is None:
         _refuse("The rig lacks transforms or weights: only a whole rig can be evaluated.")
-    whole = dataclasses.replace(rig, held_bones=None, held_vertices=None)
+    whole = rig.released()
     call.settings.bones = call.settings.influences = 1  # room for the rig and no more
     call.make_room(whole)
     replayed = np.empty_like(call.frames) if replay else None

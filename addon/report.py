@@ -13,9 +13,9 @@ from collections.abc import Generator
 
 import numpy as np
 
-from . import native
+from . import joints, native
 from .build import Built
-from .capture import Motion, positions
+from .capture import Motion, matrix_of, positions
 from .native import Info, Rig, Skeleton
 
 _BLOCK = 8  # frames replayed by the library at a time
@@ -91,7 +91,7 @@ class Report:
             )
         elif self.located:
             lines.append(
-                f"{self.located} bones also move against their parents,"
+                f"{joints.moving(self.located)} against the parent,"
                 f" by {self.percent(self.location):.2g} % at most"
             )
         else:
@@ -154,16 +154,16 @@ class _Stage:
 
     def __init__(self, built: Built, motion: Motion):
         self.built, self.motion = built, motion
-        self.back = np.linalg.inv(motion.space)
 
     def replay(self, row: int, out: np.ndarray) -> None:
         """out [v][3]: where Blender puts the vertices, in the armature's space"""
         scene = self.built.workshop.get()
         scene.frame_set(int(self.motion.times[row]))
         depsgraph = scene.view_layers[0].depsgraph
+        back = np.linalg.inv(matrix_of(self.built.armature.get().evaluated_get(depsgraph)))
         for handle, part in zip(self.built.meshes, self.motion.parts, strict=True):
             evaluated = handle.get().evaluated_get(depsgraph)
-            matrix = self.back @ np.array(evaluated.matrix_world, np.float64)
+            matrix = back @ np.array(evaluated.matrix_world, np.float64)
             points = positions(evaluated.data).astype(np.float64)
             out[part.vertices] = points @ matrix[:3, :3].T + matrix[:3, 3]
 

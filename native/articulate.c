@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "math/lapack.h"
+#include "track.h"
 
 enum { FIRST_STEPS = 40, ROUND_STEPS = 4, FIRST_JOINT_STEPS = 10, ROUND_JOINT_STEPS = 1, STEEP_ROUNDS = 100 };
 
@@ -36,7 +37,9 @@ int linkage_update(Linkage *linkage, const Moments *moments) {
     linkage->fine = FINE * model_squared_error(problem, linkage->model) / problem->frames;
     linkage_gather(linkage, moments);
     double misfit = poses_fit(linkage), before = INFINITY;
-    for (int i = 0; i < linkage->joint_steps && before - misfit > linkage->fine * problem->frames; i++) {
+    for (int i = 0;
+         i < linkage->joint_steps && !linkage->all_held && before - misfit > linkage->fine * problem->frames;
+         i++) {
         before = misfit;
         misfit = joints_fit(linkage, moments, before);
     }
@@ -134,7 +137,7 @@ static void write_skeleton(const Refit *refit, ossify_skeleton *skeleton) {
     const double nowhere[3] = {0};
     for (int b = 0; b < linkage->bones; b++) {
         Joint joint;
-        for (int i = 0; i < 3; i++) {
+        for (int i = 0; i < 3 && !(skeleton->held_joints && skeleton->held_joints[b]); i++) {
             skeleton->joints[3 * b + i] =
                 refit->placement.centre[i] + refit->placement.unit * linkage->joint[3 * b + i];
         }
@@ -156,8 +159,7 @@ int64_t articulate(Call *call, const ossify_poses *poses, ossify_rig *rig, ossif
     Linkage *linkage = &refit.linkage;
     blas_use_one_thread();
     const float *rest = poses->rest ? poses->rest : rig->rest;
-    if (!problem_prepare(call, poses, rest, rig->held_vertices, &refit.problem, &refit.placement) ||
-        call_poll(call, 0.05)) {
+    if (!problem_prepare(call, poses, rest, rig, &refit.problem, &refit.placement) || call_poll(call, 0.05)) {
         return call_ended(call);
     }
     call_stage(call, OSSIFY_STAGE_SKELETON);
@@ -167,7 +169,9 @@ int64_t articulate(Call *call, const ossify_poses *poses, ossify_rig *rig, ossif
     linkage_pin(linkage, &refit.pinned);
     model_copy_vertices(&refit.problem, &refit.model, &refit.start);
     const double first = model_squared_error(&refit.problem, &refit.model);
-    int64_t status = refine(&refit);
+    /* with nothing but poses to find, the first were for the last weights */
+    const int poses_alone = linkage->all_held && track_is_all(poses, call->settings, rig);
+    int64_t status = !poses_alone ? refine(&refit) : last_poses(&refit) ? OSSIFY_CONVERGED : call_ended(call);
     if (status < 0) {
         return status;
     }

@@ -23,12 +23,15 @@ typedef struct Linkage {
     const Problem *problem;
     Model *model; /* rotations and the roots' ways live in its transforms */
     int bones, frames;
-    int stretch;            /* 1: joints may slide */
-    int unknowns;           /* of a frame */
-    int *parent;            /* [b] -1 at a root */
-    int *order;             /* [b] parents before children */
-    int *first;             /* [b] of its unknowns: three of its turn, then a root's way or a slide */
-    const int *mirror;      /* [b] or NULL */
+    int stretch;       /* 1: joints may slide */
+    int unknowns;      /* of a frame */
+    int *parent;       /* [b] -1 at a root */
+    int *order;        /* [b] parents before children */
+    int *first;        /* [b] of its unknowns: three of its turn, then a root's way or a slide */
+    const int *mirror; /* [b] or NULL; -1 where a joint is held, which then is of no pair */
+    int *mirror_room;
+    uint8_t *held; /* [b] joints that stay, and roots, which have none */
+    int all_held;
     double plane[4];        /* of the mirror */
     double *joint;          /* [b][3] */
     double *anchor;         /* [b][3] where joints are drawn to as far as the motion does not say */

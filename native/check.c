@@ -25,11 +25,11 @@
 _Static_assert(sizeof(void *) == 8, "public structs have fields of 8 bytes");
 _Static_assert(sizeof(ossify_poses) == 7 * 8, "no padding");
 _Static_assert(sizeof(ossify_progress) == 7 * 8, "no padding");
-_Static_assert(sizeof(ossify_settings) == 20 * 8, "no padding");
-_Static_assert(sizeof(ossify_rig) == 11 * 8, "no padding");
+_Static_assert(sizeof(ossify_settings) == 21 * 8, "no padding");
+_Static_assert(sizeof(ossify_rig) == 13 * 8, "no padding");
 _Static_assert(sizeof(ossify_info) == (7 + OSSIFY_STAGES) * 8 + OSSIFY_MESSAGE_LENGTH, "no padding");
 _Static_assert(sizeof(ossify_evaluation) == 11 * 8, "no padding");
-_Static_assert(sizeof(ossify_skeleton) == 21 * 8, "no padding");
+_Static_assert(sizeof(ossify_skeleton) == 22 * 8, "no padding");
 
 /* ---- sentences ---- */
 
@@ -155,7 +155,8 @@ static int bad_settings(ossify_info *info, const ossify_settings *settings) {
                      OSSIFY_BUDGET_PARTS) ||
            bad_whole(info, "settings.iterations", settings->iterations, 0, MOST_ITERATIONS) ||
            bad_whole(info, "settings.threads", settings->threads, 0, MOST_THREADS) ||
-           bad_reals(info, settings) || bad_memory(info, settings);
+           bad_whole(info, "settings.relocate", settings->relocate, 0, 1) || bad_reals(info, settings) ||
+           bad_memory(info, settings);
 }
 
 static int bad_rig(ossify_info *info, const ossify_rig *rig) {
@@ -179,20 +180,26 @@ static int bad_bones_in_use(ossify_info *info, const ossify_rig *rig) {
                rig->bones, rig->bone_capacity);
 }
 
+/* What is held must be given. */
+static int bad_held(ossify_info *info, const ossify_rig *rig, const char *name, const uint8_t *held,
+                    int64_t given, const char *flag) {
+    if (held == NULL || rig->given & given)
+        return 0;
+    return BAD(info, "rig.held_%s is set but rig.given is %" PRId64 ": add %s, or set held_%s to NULL", name,
+               rig->given, flag, name);
+}
+
 static int bad_given(ossify_info *info, const ossify_rig *rig) {
     if (bad_whole(info, "rig.given", rig->given, OSSIFY_GIVEN_NOTHING,
                   OSSIFY_GIVEN_TRANSFORMS + OSSIFY_GIVEN_WEIGHTS))
         return 1;
-    if (rig->held_bones != NULL && !(rig->given & OSSIFY_GIVEN_TRANSFORMS))
-        return BAD(info,
-                   "rig.held_bones is set but rig.given is %" PRId64
-                   ": add OSSIFY_GIVEN_TRANSFORMS, or set held_bones to NULL",
-                   rig->given);
-    if (rig->held_vertices != NULL && !(rig->given & OSSIFY_GIVEN_WEIGHTS))
-        return BAD(info,
-                   "rig.held_vertices is set but rig.given is %" PRId64
-                   ": add OSSIFY_GIVEN_WEIGHTS, or set held_vertices to NULL",
-                   rig->given);
+    if (bad_held(info, rig, "transforms", rig->held_transforms, OSSIFY_GIVEN_TRANSFORMS,
+                 "OSSIFY_GIVEN_TRANSFORMS") ||
+        bad_held(info, rig, "vertices", rig->held_vertices, OSSIFY_GIVEN_WEIGHTS, "OSSIFY_GIVEN_WEIGHTS") ||
+        bad_held(info, rig, "groups", rig->held_groups, OSSIFY_GIVEN_WEIGHTS, "OSSIFY_GIVEN_WEIGHTS") ||
+        bad_held(info, rig, "rest", rig->held_rest, OSSIFY_GIVEN_TRANSFORMS | OSSIFY_GIVEN_WEIGHTS,
+                 "OSSIFY_GIVEN_TRANSFORMS or OSSIFY_GIVEN_WEIGHTS"))
+        return 1;
     return rig->given != OSSIFY_GIVEN_NOTHING && bad_bones_in_use(info, rig);
 }
 
@@ -288,6 +295,34 @@ int64_t check_decompose(const ossify_poses *poses, const ossify_settings *settin
     return 0;
 }
 
+int64_t check_whole(const ossify_poses *poses, const ossify_settings *settings, const ossify_rig *rig,
+                    ossify_info *info) {
+    if (bad_poses(info, poses) || bad_settings(info, settings) || bad_rig(info, rig) ||
+        bad_bones_in_use(info, rig))
+        return OSSIFY_BAD_ARGUMENT;
+    return 0;
+}
+
+int64_t check_added_bone(const ossify_poses *poses, const ossify_rig *rig, int64_t vertex, int64_t split,
+                         ossify_info *info) {
+    if (bad_whole(info, "vertex", vertex, -1, poses->vertex_count - 1) ||
+        bad_whole(info, "split", split, -1, rig->bones - 1))
+        return OSSIFY_BAD_ARGUMENT;
+    if (rig->bones == rig->bone_capacity)
+        return refuse(info, OSSIFY_BAD_ARGUMENT,
+                      "rig.bones is %" PRId64
+                      " and so is rig.bone_capacity: make the rig's arrays larger, or "
+                      "remove a bone first",
+                      rig->bones);
+    if (split >= 0 && rig->held_groups != NULL && rig->held_groups[split])
+        return refuse(info, OSSIFY_BAD_ARGUMENT,
+                      "rig.held_groups[%" PRId64
+                      "] is set: a bone that keeps its weights cannot be split; let "
+                      "go of it first",
+                      split);
+    return 0;
+}
+
 int64_t check_connect(const ossify_poses *poses, const ossify_settings *settings, const ossify_rig *rig,
                       const ossify_skeleton *skeleton, ossify_info *info) {
     if (bad_shape(info, poses) || bad_settings(info, settings) || bad_rig(info, rig) ||
@@ -297,7 +332,8 @@ int64_t check_connect(const ossify_poses *poses, const ossify_settings *settings
 }
 
 /* What bones that hang together cannot be. */
-static int bad_articulation(ossify_info *info, const ossify_settings *settings, const ossify_rig *rig) {
+static int bad_articulation(ossify_info *info, const ossify_poses *poses, const ossify_settings *settings,
+                            const ossify_rig *rig) {
     const int64_t whole = OSSIFY_GIVEN_TRANSFORMS | OSSIFY_GIVEN_WEIGHTS;
     if (rig->given != whole)
         return BAD(info,
@@ -308,18 +344,18 @@ static int bad_articulation(ossify_info *info, const ossify_settings *settings, 
     if (settings->bone_kind != OSSIFY_RIGID)
         return BAD(info, "settings.bone_kind is %" PRId64 ": bones that turn about joints are OSSIFY_RIGID",
                    settings->bone_kind);
-    for (int64_t b = 0; rig->held_bones != NULL && b < rig->bones; b++)
-        if (rig->held_bones[b])
+    for (int64_t i = 0; rig->held_transforms != NULL && i < poses->frame_count * rig->bones; i++)
+        if (rig->held_transforms[i])
             return BAD(info,
-                       "rig.held_bones[%" PRId64 "] is set: joints that hold move every bone; hold none, or "
-                       "leave the bones free",
-                       b);
+                       "rig.held_transforms[%" PRId64 "][%" PRId64 "] is set: joints that hold move every "
+                       "bone; hold none, or leave the bones free",
+                       i / rig->bones, i % rig->bones);
     return 0;
 }
 
 int64_t check_articulate(const ossify_poses *poses, const ossify_settings *settings, const ossify_rig *rig,
                          const ossify_skeleton *skeleton, ossify_info *info) {
-    if (check_decompose(poses, settings, rig, info) < 0 || bad_articulation(info, settings, rig) ||
+    if (check_decompose(poses, settings, rig, info) < 0 || bad_articulation(info, poses, settings, rig) ||
         bad_skeleton(info, rig, skeleton))
         return OSSIFY_BAD_ARGUMENT;
     return 0;

@@ -197,8 +197,22 @@ static int bad_influence(ossify_info *info, const ossify_rig *rig, int64_t v, in
     }
 }
 
-static int bad_weights(Call *call, const ossify_poses *poses, const ossify_rig *rig) {
-    const int64_t v = first_fault(call, find_weights, rig, poses->vertex_count, rig->influences);
+/* Of a rig that starts a solve: only what is held must be right already. */
+static int64_t find_given_weights(const void *array, int64_t begin, int64_t end) {
+    const ossify_rig *rig = array;
+    for (int64_t v = begin; v < end; v++) {
+        for (int64_t k = 0; k < rig->influences; k++)
+            if (influence_fault(rig, v, k) != NO_FAULT)
+                return v;
+        if (rig->held_vertices != NULL && rig->held_vertices[v] &&
+            fabs(weight_sum(rig, v) - 1) > SUM_TOLERANCE)
+            return v;
+    }
+    return -1;
+}
+
+static int bad_weights(Call *call, const ossify_poses *poses, const ossify_rig *rig, FindFault find) {
+    const int64_t v = first_fault(call, find, rig, poses->vertex_count, rig->influences);
     if (v < 0)
         return atomic_load(&call->cancelled);
     for (int64_t k = 0; k < rig->influences; k++)
@@ -230,6 +244,45 @@ static int bad_held_vertices(Call *call, const ossify_poses *poses, const ossify
     return 0;
 }
 
+/* Held groups of one vertex: how many, and their sum. */
+static int64_t held_groups_of(const ossify_rig *rig, int64_t v, double *sum) {
+    int64_t count = 0;
+    *sum = 0;
+    for (int64_t i = v * rig->influences; i < (v + 1) * rig->influences; i++)
+        if (rig->influence_weights[i] > 0 && rig->held_groups[rig->influence_bones[i]]) {
+            count++;
+            *sum += (double)rig->influence_weights[i];
+        }
+    return count;
+}
+
+static int bad_held_groups(Call *call, const ossify_poses *poses, const ossify_rig *rig) {
+    const int64_t most = call->settings->influences;
+    const int all = rig->held_groups != NULL && memchr(rig->held_groups, 0, (size_t)rig->bones) == NULL;
+    for (int64_t v = 0; rig->held_groups != NULL && v < poses->vertex_count; v++) {
+        double sum;
+        const int64_t count = held_groups_of(rig, v, &sum);
+        if (rig->held_vertices != NULL && rig->held_vertices[v])
+            continue;
+        if (count > most)
+            return BAD(call->info,
+                       "vertex %" PRId64 " has %" PRId64 " held groups and settings.influences is %" PRId64
+                       ": allow more, or hold fewer",
+                       v, count, most);
+        if (sum > 1 + SUM_TOLERANCE)
+            return BAD(call->info,
+                       "the held groups of vertex %" PRId64 " sum to %s: they must leave room, 1 at most; "
+                       "normalise them",
+                       v, number(sum).letters);
+        if ((count == most || all) && sum < 1 - SUM_TOLERANCE)
+            return BAD(call->info,
+                       "the %" PRId64 " held groups of vertex %" PRId64 " sum to %s and leave no room for "
+                       "another bone: allow more influences, hold fewer, or normalise them",
+                       count, v, number(sum).letters);
+    }
+    return 0;
+}
+
 static int64_t status_of(Call *call, int refused) {
     if (!refused)
         return 0;
@@ -243,15 +296,16 @@ int64_t check_decompose_arrays(Call *call, const ossify_poses *poses, const ossi
                                bad_triangles(call, poses) || bad_frames(call, poses) ||
                                (rig->given && bad_rest(call, "rig.rest", rig->rest, poses->vertex_count)) ||
                                (transforms && bad_transforms(call, poses, rig)) ||
-                               (weights && bad_weights(call, poses, rig)) ||
-                               (weights && bad_held_vertices(call, poses, rig)));
+                               (weights && bad_weights(call, poses, rig, find_given_weights)) ||
+                               (weights && bad_held_vertices(call, poses, rig)) ||
+                               (weights && bad_held_groups(call, poses, rig)));
 }
 
 int64_t check_evaluate_arrays(Call *call, const ossify_poses *poses, const ossify_rig *rig) {
-    return status_of(call, bad_rest(call, "rest", poses->rest, poses->vertex_count) ||
-                               bad_frames(call, poses) ||
-                               bad_rest(call, "rig.rest", rig->rest, poses->vertex_count) ||
-                               bad_transforms(call, poses, rig) || bad_weights(call, poses, rig));
+    return status_of(call,
+                     bad_rest(call, "rest", poses->rest, poses->vertex_count) || bad_frames(call, poses) ||
+                         bad_rest(call, "rig.rest", rig->rest, poses->vertex_count) ||
+                         bad_transforms(call, poses, rig) || bad_weights(call, poses, rig, find_weights));
 }
 
 /* ---- edges that an artist forbids or demands ---- */
@@ -318,7 +372,7 @@ int64_t check_connect_arrays(Call *call, const ossify_poses *poses, const ossify
     ossify_info *info = call->info;
     return status_of(
         call, bad_triangles(call, poses) || bad_rest(call, "rig.rest", rig->rest, poses->vertex_count) ||
-                  bad_transforms(call, poses, rig) || bad_weights(call, poses, rig) ||
+                  bad_transforms(call, poses, rig) || bad_weights(call, poses, rig, find_weights) ||
                   bad_pairs(info, "demanded", skeleton->demanded_count, skeleton->demanded, rig->bones) ||
                   bad_pairs(info, "forbidden", skeleton->forbidden_count, skeleton->forbidden, rig->bones) ||
                   bad_contradiction(info, skeleton) || bad_ring(info, skeleton, rig->bones));

@@ -67,19 +67,6 @@ static double patch_error(const Claim *claim, int count) {
     return sum;
 }
 
-static double distance(const Claim *claim, int v, int b, const double *x) {
-    const Model *model = claim->model;
-    const size_t row = 4 * (size_t)model->capacity;
-    const double *p = model->rest + 3 * (size_t)v;
-    double sum = 0;
-    for (size_t i = 0; i < 3 * (size_t)claim->problem->frames; i++) {
-        const double *m = model->transform + i * row + 4 * (size_t)b;
-        const double d = m[0] * p[0] + m[1] * p[1] + m[2] * p[2] + m[3] - x[i];
-        sum += d * d;
-    }
-    return sum;
-}
-
 static void take_patch(Claim *claim, int count, int b) {
     Model *model = claim->model;
     const size_t k = (size_t)model->influences, rows = 3 * (size_t)claim->problem->frames;
@@ -95,7 +82,7 @@ static void take_patch(Claim *claim, int count, int b) {
         memset(weight, 0, k * sizeof *weight);
         bone[0] = b;
         weight[0] = 1;
-        model->error[v] = distance(claim, v, b, claim->x + (size_t)i * rows);
+        model->error[v] = reseed_distance(claim->problem, model, v, b, claim->x + (size_t)i * rows);
         count_vertex(claim, v, 1);
     }
 }

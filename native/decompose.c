@@ -16,6 +16,7 @@
 
 #include "claim.h"
 #include "explore.h"
+#include "track.h"
 
 /* vertices frames surplus warm between settle cycles warm settle tolerance refine tolerance reach */
 static const Effort EFFORTS[3] = {
@@ -29,6 +30,14 @@ static const Effort EFFORTS[3] = {
 static const Effort LOCAL_BEST = {4000, 64, 1.33, 12, 6, 30, 16, 12, 30, 1e-4, 80, 2e-5, 0.05};
 
 enum { STEEP_ITERATIONS = 100, GIVEN_SWEEPS = 30, FIRST_COUNT = 4, VERTICES_A_BONE = 4 };
+
+/* A refit ends sooner than a solve: it starts where one ended. */
+static const int REFIT_MOST[3] = {[OSSIFY_DRAFT] = 6, [OSSIFY_NORMAL] = 20, [OSSIFY_BEST] = 80};
+static const double REFIT_TOLERANCE[3] = {
+    [OSSIFY_DRAFT] = 1e-2, [OSSIFY_NORMAL] = 4e-3, [OSSIFY_BEST] = 2e-5};
+static const int RELOCATIONS[3] = {[OSSIFY_DRAFT] = 3, [OSSIFY_NORMAL] = 6, [OSSIFY_BEST] = 24};
+static const double NO_FALL = 1e-6; /* of the squared error: a refit that gains no more is none */
+static const double ROUNDED = 2e-7; /* of the size: what a position loses when the rig is written */
 
 static const double SAMPLE_MARGIN = 0.85; /* a sample's E_RMS flatters: `until` asks this much more of it */
 
@@ -49,6 +58,13 @@ static const Effort *effort_of(const ossify_settings *settings) {
 static void set_share(Call *call, double from, double to) {
     call->from = from;
     call->to = to;
+}
+
+/* The status that a descent's end makes. */
+static int64_t end_of(const Task *task, int how, double enough, const Model *model) {
+    const int reached = enough > 0 && model_squared_error(&task->whole, model) <= enough;
+    const int settled = how == 1 || (how == 2 && enough <= 0); /* 2: nothing is left to lower */
+    return reached ? OSSIFY_REACHED : settled ? OSSIFY_CONVERGED : OSSIFY_OUT_OF_ITERATIONS;
 }
 
 /* All vertices, all frames; `bones`: how many there shall be, 0: as given; `expected`: the squared error
@@ -76,9 +92,7 @@ static int64_t refine(Task *task, const Effort *effort, int bones, double expect
         return call_ended(call);
     }
     call->info->iterations = descent.iterations;
-    const int reached = enough > 0 && model_squared_error(&task->whole, model) <= enough;
-    const int settled = how == 1 || (how == 2 && enough <= 0); /* 2: nothing is left to lower */
-    return reached ? OSSIFY_REACHED : settled ? OSSIFY_CONVERGED : OSSIFY_OUT_OF_ITERATIONS;
+    return end_of(task, how, enough, model);
 }
 
 /* From nothing to a model of `bones` bones; returns a status. */
@@ -98,7 +112,7 @@ static int64_t solve_count(Task *task, int bones, const Effort *effort, Model *m
     const int found = levels_make(call, &task->whole, effort, &levels) &&
                       model_make(call, &levels.few, model->capacity, model->influences, &few) &&
                       explore(call, &levels.few, bones, effort, problem_squared(&levels.few, until), &few) &&
-                      levels_carry(call, &task->whole, &levels, &few, model);
+                      levels_carry(call, &task->whole, &levels, &few, 0, model);
     const double expected =
         found ? model_squared_error(&levels.few, &few) * task->whole.frames / levels.few.frames : 0;
     arena_return(&call->arena, mark);
@@ -223,7 +237,8 @@ static int64_t solve_parts(Task *task, Model *model) {
     set_share(call, 0.05, 0.8);
     const int found = levels_make(call, whole, &counting, &levels) &&
                       model_make(call, &levels.few, most, influences, &few) &&
-                      parts_find(call, &levels.few, &few) && levels_carry(call, whole, &levels, &few, model);
+                      parts_find(call, &levels.few, &few) &&
+                      levels_carry(call, whole, &levels, &few, 0, model);
     const double expected =
         found ? model_squared_error(&levels.few, &few) * whole->frames / levels.few.frames : 0;
     arena_return(&call->arena, mark);
@@ -255,47 +270,124 @@ static double measure_now(Task *task, Model *model) {
     return pass_run(task->call, &task->whole, model, &moments, &keep_all);
 }
 
-/* A rig that is refitted never becomes worse: if it would, it stays as it was. */
-static int64_t solve_given(Task *task, Model *model) {
+/* From bones alone: weights are found as after a start. */
+static int64_t solve_given_bones(Task *task, Model *model) {
+    set_share(task->call, 0.05, 0.98);
+    return refine(task, effort_of(task->call->settings), 0, 0, model);
+}
+
+/* From weights and bones that belong together; returns a status. */
+static int64_t refit(Task *task, Model *model) {
+    Call *call = task->call;
+    const ossify_settings *settings = call->settings;
+    const int64_t quality = settings->quality;
+    const int most = settings->iterations > 0 ? (int)settings->iterations : REFIT_MOST[quality];
+    const double enough = settings->until > 0 ? problem_squared(&task->whole, settings->until) : 0;
+    Descent descent;
+    set_share(call, call->progress.fraction, 0.98);
+    call_stage(call, OSSIFY_STAGE_REFINE);
+    if (!descent_make(call, &task->whole, model, &descent)) {
+        return call_ended(call);
+    }
+    descent.smoothness = settings->smoothness;
+    descent.steep_most = settings->iterations > 0 ? 0 : STEEP_ITERATIONS;
+    descent_restart(&descent);
+    const int how = descent_refit(&descent, most, REFIT_TOLERANCE[quality], enough);
+    if (how < 0) {
+        return call_ended(call);
+    }
+    call->info->iterations = descent.iterations;
+    return end_of(task, how, enough, model);
+}
+
+/* Bones find new places on the sample; 0 when the call must end, *moved: 1 when the model is another. */
+static int relocate(Task *task, Model *model, int *moved) {
+    Call *call = task->call;
+    const Effort *effort = effort_of(call->settings);
+    ArenaPiece *mark = arena_mark(&call->arena);
+    Levels levels;
+    Model few;
+    set_share(call, call->progress.fraction, 0.5 * (call->progress.fraction + 0.98));
+    int done = levels_make(call, &task->whole, effort, &levels) &&
+               model_make(call, &levels.few, model->capacity, model->influences, &few);
+    if (done) {
+        levels_lower(&task->whole, &levels, model, &few);
+        done =
+            explore_relocate(call, &levels.few, RELOCATIONS[call->settings->quality], effort, &few, moved) &&
+            (!*moved || levels_carry(call, &task->whole, &levels, &few, 1, model));
+    }
+    arena_return(&call->arena, mark);
+    return done;
+}
+
+/* In place first; then, if that is asked for, with bones that may leave, unless it comes to nothing. */
+static int64_t refit_all(Task *task, Model *model) {
+    Call *call = task->call;
+    Model stayed;
+    int moved = 0;
+    int64_t status = refit(task, model);
+    if (status < 0 || status == OSSIFY_REACHED || !call->settings->relocate) {
+        return status;
+    }
+    if (!model_make(call, &task->whole, model->capacity, model->influences, &stayed)) {
+        return call_ended(call);
+    }
+    model_copy(&task->whole, model, &stayed);
+    if (!relocate(task, model, &moved)) {
+        return call_ended(call);
+    }
+    status = moved ? refit(task, model) : status;
+    if (moved && status >= 0 &&
+        model_squared_error(&task->whole, model) > model_squared_error(&task->whole, &stayed)) {
+        model_copy(&task->whole, &stayed, model);
+    }
+    return status;
+}
+
+/* A rig that is refitted never becomes worse: `untouched` when it shall stay as it is. */
+static int64_t solve_given(Task *task, Model *model, int *untouched) {
     Call *call = task->call;
     const ossify_rig *rig = task->rig;
-    const Effort *effort = effort_of(call->settings);
     const int complete = rig->given == (OSSIFY_GIVEN_TRANSFORMS | OSSIFY_GIVEN_WEIGHTS);
-    Model before;
-    if (!model_make(call, &task->whole, (int)rig->bones, (int)call->settings->influences, model) ||
-        !model_make(call, &task->whole, (int)rig->bones, (int)call->settings->influences, &before)) {
+    const int capacity = call->settings->relocate
+                             ? explore_capacity((int)rig->bones, effort_of(call->settings))
+                             : (int)rig->bones;
+    if (!model_make(call, &task->whole, capacity, (int)call->settings->influences, model)) {
         return call_ended(call);
     }
     rig_read(&task->whole, &task->placement, rig, call->settings->bone_kind == OSSIFY_RIGID, model);
-    if (!(rig->given & OSSIFY_GIVEN_TRANSFORMS) && !fit_given_weights(task, model)) {
+    if (!(rig->given & OSSIFY_GIVEN_WEIGHTS)) {
+        return solve_given_bones(task, model);
+    }
+    if (!complete && !fit_given_weights(task, model)) {
         return call_ended(call);
     }
-    const double error = complete ? measure_now(task, model) : INFINITY;
-    model_copy(&task->whole, model, &before);
-    set_share(call, 0.05, 0.98);
-    const int64_t status = refine(task, effort, 0, 0, model);
-    if (status >= 0 && model_squared_error(&task->whole, model) > error) {
-        model_copy(&task->whole, &before, model);
-        return OSSIFY_CONVERGED;
-    }
-    return status;
+    const double error = measure_now(task, model);
+    const int64_t status = error < 0 ? call_ended(call) : refit_all(task, model);
+    const double lost = ROUNDED * ROUNDED * task->whole.total_mass * task->whole.frames;
+    *untouched = status >= 0 && complete && rig_is_lawful(task->poses, call->settings, rig) &&
+                 model_squared_error(&task->whole, model) >= (1 - NO_FALL) * error - lost;
+    return *untouched && status == OSSIFY_OUT_OF_ITERATIONS ? OSSIFY_CONVERGED : status;
 }
 
 int64_t decompose(Call *call, const ossify_poses *poses, ossify_rig *rig) {
     Task task = {.call = call, .poses = poses, .rig = rig};
     Model model;
     int64_t status;
+    int untouched = 0;
     blas_use_one_thread();
+    if (track_is_all(poses, call->settings, rig)) {
+        return track(call, poses, rig);
+    }
     const float *rest = poses->rest;
     if (!rest) {
         rest = poses->frames + 3 * problem_middle_frame(poses) * poses->vertex_count;
     }
-    if (!problem_prepare(call, poses, rest, rig->held_vertices, &task.whole, &task.placement) ||
-        call_poll(call, 0.05)) {
+    if (!problem_prepare(call, poses, rest, rig, &task.whole, &task.placement) || call_poll(call, 0.05)) {
         return call_ended(call);
     }
     if (rig->given != OSSIFY_GIVEN_NOTHING) {
-        status = solve_given(&task, &model);
+        status = solve_given(&task, &model, &untouched);
     } else if (call->settings->budget_kind == OSSIFY_BUDGET_PARTS) {
         status = solve_parts(&task, &model);
     } else if (call->settings->budget_kind != OSSIFY_BUDGET_NONE) {
@@ -303,7 +395,7 @@ int64_t decompose(Call *call, const ossify_poses *poses, ossify_rig *rig) {
     } else {
         status = solve_fixed_count(&task, &model);
     }
-    if (status >= 0) {
+    if (status >= 0 && !untouched) {
         rig_write(&task.whole, &task.placement, &model, fixed_rest(&task), rig);
     }
     return status;

@@ -68,7 +68,8 @@ static void make_orthonormal(const Descent *descent) {
     const size_t row = 4 * (size_t)model->capacity;
     for (int f = 0; f < descent->problem->frames; f++) {
         for (int b = 0; b < model->bones; b++) {
-            if (model->held_bone[b]) { /* it did not move, and may be no rotation */
+            if (model->held[(size_t)f * (size_t)model->capacity +
+                            (size_t)b]) { /* it did not move, and may be no rotation */
                 continue;
             }
             double *m = model->transform + 3 * (size_t)f * row + 4 * (size_t)b;
@@ -107,10 +108,14 @@ static void extrapolate(Descent *descent) {
     }
 }
 
+static void set_smoothing(Descent *descent) {
+    const double mean = model_squared_error(descent->problem, descent->model) / descent->problem->total_mass;
+    descent->plan.smoothing = descent->smoothness * RELATIVE_PULL * mean;
+}
+
 /* Which bones each vertex may use. Every change of that disturbs the momentum, so once bones no
  * longer wander it is looked at only now and then. */
 static int set_candidates(Descent *descent) {
-    const double mean = model_squared_error(descent->problem, descent->model) / descent->problem->total_mass;
     const double least = descent->least_radii * descent->problem->radius;
     const int wandering = descent->reach > least;
     descent->renewed = 0;
@@ -126,7 +131,7 @@ static int set_candidates(Descent *descent) {
     descent->reach = fmax(0, descent->reach - descent->shrink);
     descent->plan.candidates = descent->locality.candidates;
     descent->plan.bytes = descent->locality.bytes;
-    descent->plan.smoothing = descent->smoothness * RELATIVE_PULL * mean;
+    set_smoothing(descent);
     return 1;
 }
 
@@ -298,6 +303,38 @@ static int run_frozen(Descent *descent, int most, double tolerance, double enoug
         keep_model(descent);
         done += part;
     } while (how == 0 && done < most);
+    return how;
+}
+
+int descent_refit(Descent *descent, int most, double tolerance, double enough) {
+    int how = 0, done = 0;
+    if (!descent->local) {
+        return descent_settle(descent, most, tolerance, enough);
+    }
+    set_smoothing(descent);
+    if (!freeze_regions(descent)) {
+        return -1;
+    }
+    vertex_step(descent); /* neighbours' weights, which smoothing reads, may have been anything */
+    if (must_end(descent) || !clean_weights(descent)) {
+        return -1;
+    }
+    for (keep_model(descent); how == 0 && done < most; done += REFRESH + 1) {
+        const int part = most - done < REFRESH + 1 ? most - done : REFRESH + 1;
+        if (!freeze_regions(descent)) {
+            return -1;
+        }
+        how = descent_run(descent, part, tolerance, enough);
+        if (how < 0 || !clean_weights(descent)) {
+            return -1;
+        }
+        if (descent->objective >= descent->kept_objective) {
+            return_to_kept(descent);
+            how = 1;
+        }
+        keep_model(descent);
+    }
+    descent->frozen = 0;
     return how;
 }
 

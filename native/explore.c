@@ -42,7 +42,7 @@ static int prune(Descent *descent, int bones, int between) {
         descent->plan.removal_cost = cost;
         pass_run(call, descent->problem, descent->model, &descent->moments, &descent->plan);
         descent->plan.removal_cost = NULL;
-        const int gone = reseed_cheapest(descent->model, cost);
+        const int gone = reseed_cheapest(descent->problem, descent->model, cost);
         if (call->arena.failed || atomic_load(&call->cancelled) || gone < 0) {
             going = 0;
             break;
@@ -140,7 +140,10 @@ int explore_settle(Descent *descent, int most, double tolerance, double enough, 
     return how < 0 || !replace_idle(descent, most, tolerance, enough) ? -1 : how;
 }
 
-static int run_cycles(Descent *descent, int bones, const Effort *effort, double enough) {
+/* given: the first cycle mends the worst place of all, where an edit may have left a gap; least: what the model
+ * comes to that stays */
+static int run_cycles(Descent *descent, int bones, const Effort *effort, double enough, int given,
+                      double *least) {
     Call *call = descent->call;
     const Problem *problem = descent->problem;
     Model best;
@@ -154,8 +157,9 @@ static int run_cycles(Descent *descent, int bones, const Effort *effort, double 
     for (int cycle = 0; cycle < effort->cycles && model_squared_error(problem, &best) > enough; cycle++) {
         call->from = from + cycle * share;
         call->to = call->from + share;
-        const int extra = 1 + random_below(&random, 1 + bones / 5);
-        if (!run_cycle(descent, bones, extra, CYCLE_REACH, effort, &random)) {
+        const int mends = given && cycle == 0;
+        const int extra = mends ? 1 : 1 + random_below(&random, 1 + bones / 5);
+        if (!run_cycle(descent, bones, extra, CYCLE_REACH, effort, mends ? NULL : &random)) {
             return 0;
         }
         if (descent->objective < WORTH * objective) {
@@ -167,6 +171,7 @@ static int run_cycles(Descent *descent, int bones, const Effort *effort, double 
         descent_restart(descent);
     }
     model_copy(problem, &best, descent->model);
+    *least = objective;
     return 1;
 }
 
@@ -253,5 +258,25 @@ int explore(Call *call, const Problem *problem, int bones, const Effort *effort,
     }
     call->from = call->to;
     call->to = from + all;
-    return run_cycles(&descent, bones, effort, enough);
+    return run_cycles(&descent, bones, effort, enough, 0, &descent.objective);
+}
+
+int explore_relocate(Call *call, const Problem *problem, int cycles, const Effort *effort, Model *model,
+                     int *moved) {
+    Effort moving = *effort;
+    Descent descent;
+    moving.cycles = cycles;
+    call_stage(call, OSSIFY_STAGE_EXPLORE);
+    if (!descent_make(call, problem, model, &descent)) {
+        return 0;
+    }
+    descent.least_radii = effort->least_reach;
+    descent_restart(&descent);
+    if (descent_settle(&descent, effort->settle, effort->tolerance, 0) < 0) {
+        return 0;
+    }
+    const double before = descent.objective;
+    const int done = run_cycles(&descent, model->bones, &moving, 0, 1, &descent.objective);
+    *moved = descent.objective < before;
+    return done;
 }

@@ -25,6 +25,13 @@ int explore(Call *call, const Problem *problem, int bones, const Effort *effort,
  * no vertex follows any more and, with `effort`, repairs when the cut to connected regions cost much. */
 int explore_settle(Descent *descent, int most, double tolerance, double enough, const Effort *effort);
 
+/* From a model that is given: it is settled, and then bones of which nothing is held may leave for a place where
+ * they are worth more. The others keep their numbers, and one that left gives its number to the one that came.
+ * The model needs explore_capacity() bones of room. Returns 0 when the call must end; *moved: 1 when it was
+ * worth while. */
+int explore_relocate(Call *call, const Problem *problem, int cycles, const Effort *effort, Model *model,
+                     int *moved);
+
 /* parts.c: as many bones as an articulated body has parts, at most model->capacity. Returns 0 when the call must
  * end. */
 int parts_find(Call *call, const Problem *problem, Model *model);
@@ -37,12 +44,16 @@ typedef struct Levels {
     Problem sample; /* fewer vertices, all frames */
     Problem few;    /* fewer vertices and frames */
     int *cell;      /* [v of the whole] */
+    int *chosen;    /* [f of the few] frames of the whole */
     int *nearest;   /* [f of the whole] among the few */
 } Levels;
 
 int levels_make(Call *call, const Problem *whole, const Effort *effort, Levels *levels);
 /* Takes a model of levels->few to the whole: transforms for the other frames, weights for the other
  * vertices, both ready for a descent. Returns 0 when the call must end. */
-int levels_carry(Call *call, const Problem *whole, const Levels *levels, Model *few, Model *model);
+/* Takes a given model of the whole to levels->few. */
+void levels_lower(const Problem *whole, const Levels *levels, const Model *model, Model *few);
+/* With `given`, model is what was lowered: what is held of it stays, and so does its rest pose. */
+int levels_carry(Call *call, const Problem *whole, const Levels *levels, Model *few, int given, Model *model);
 
 #endif

@@ -141,10 +141,13 @@ static void add_pull(JointFit *fit) {
     const size_t size = 3 * (size_t)linkage->bones;
     memcpy(fit->system, fit->form, size * size * sizeof(double));
     for (size_t i = 0; i < size; i++) {
-        const int is_root = linkage->parent[i / 3] < 0;
-        const double own = is_root ? 1 : fit->pull[i / 3];
+        const int held = linkage->held[i / 3];
+        const double own = held ? 1 : fit->pull[i / 3];
+        for (size_t j = 0; j < size && held; j++) {
+            fit->system[i * size + j] = fit->system[j * size + i] = 0;
+        }
         fit->system[i * size + i] += own;
-        fit->step[i] = is_root ? 0 : fit->slope[i] + own * (linkage->anchor[i] - linkage->joint[i]);
+        fit->step[i] = held ? 0 : fit->slope[i] + own * (linkage->anchor[i] - linkage->joint[i]);
     }
 }
 
@@ -164,7 +167,7 @@ static int pull_back(JointFit *fit) {
     int count = 0;
     for (int b = 0; b < linkage->bones; b++) {
         double square = 0;
-        for (int i = 3 * b; i < 3 * b + 3 && linkage->parent[b] >= 0; i++) {
+        for (int i = 3 * b; i < 3 * b + 3 && !linkage->held[b]; i++) {
             const double far = linkage->joint[i] + fit->step[i] - linkage->anchor[i];
             square += far * far;
         }

@@ -260,6 +260,8 @@ static int take_arrays(Call *call, Linkage *linkage) {
     linkage->first = arena_take(arena, b, sizeof(int));
     linkage->joint = arena_take(arena, 3 * b, sizeof(double));
     linkage->anchor = arena_take(arena, 3 * b, sizeof(double));
+    linkage->held = arena_take(arena, b, 1);
+    linkage->mirror_room = arena_take(arena, b, sizeof(int));
     linkage->axis = arena_take(arena, 3 * b, sizeof(double));
     linkage->slide = arena_take(arena, f * b, sizeof(double));
     linkage->normal = arena_take(arena, n * n, sizeof(double));
@@ -284,6 +286,24 @@ static void measure_problem(Linkage *linkage) {
     linkage->diagonal = square > 0 ? sqrt(square) : 1;
 }
 
+/* Held joints stay, and so do roots' own; a pair of which one is held is none. */
+static void hold_joints(Linkage *linkage, const ossify_skeleton *skeleton) {
+    linkage->all_held = 1;
+    for (int b = 0; b < linkage->bones; b++) {
+        const int held = skeleton->held_joints && skeleton->held_joints[b];
+        linkage->held[b] = held || linkage->parent[b] < 0;
+        linkage->all_held &= linkage->held[b];
+        linkage->mirror_room[b] = skeleton->mirrors[b];
+    }
+    for (int b = 0; b < linkage->bones && skeleton->symmetry != OSSIFY_SYMMETRY_NONE; b++) {
+        const int other = skeleton->mirrors[b];
+        if (skeleton->held_joints &&
+            (skeleton->held_joints[b] || (other >= 0 && skeleton->held_joints[other]))) {
+            linkage->mirror_room[b] = -1;
+        }
+    }
+}
+
 int linkage_make(Call *call, const Problem *problem, Model *model, const ossify_skeleton *skeleton,
                  const Placement *placement, Linkage *linkage) {
     *linkage = (Linkage){.call = call, .problem = problem, .model = model, .bones = model->bones};
@@ -296,12 +316,13 @@ int linkage_make(Call *call, const Problem *problem, Model *model, const ossify_
     memcpy(linkage->parent, skeleton->parents, (size_t)linkage->bones * sizeof(int));
     order_bones(linkage);
     number_unknowns(linkage);
+    hold_joints(linkage, skeleton);
     for (int i = 0; i < 3 * linkage->bones; i++) {
         linkage->joint[i] = (skeleton->joints[i] - placement->centre[i % 3]) / placement->unit;
     }
     if (skeleton->symmetry != OSSIFY_SYMMETRY_NONE) {
         const double *n = skeleton->plane, *o = placement->centre;
-        linkage->mirror = skeleton->mirrors;
+        linkage->mirror = linkage->mirror_room;
         memcpy(linkage->plane, n, 3 * sizeof *n);
         linkage->plane[3] = (n[3] - n[0] * o[0] - n[1] * o[1] - n[2] * o[2]) / placement->unit;
         symmetry_mirror_joints(linkage->plane, linkage->mirror, linkage->parent, linkage->bones,

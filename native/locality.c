@@ -180,14 +180,26 @@ static void grow_regions(void *user, int task, int worker) {
     }
 }
 
-static int has_candidate(const Locality *locality, int v) {
+/* 1 when the vertex may use a bone whose weights are not held; open [bytes]: one bit for each of these. */
+static int has_candidate(const Locality *locality, const uint8_t *open, int v) {
     const uint8_t *bits = locality->candidates + (size_t)v * (size_t)locality->bytes;
     for (int i = 0; i < locality->bytes; i++) {
-        if (bits[i]) {
+        if (bits[i] & open[i]) {
             return 1;
         }
     }
     return 0;
+}
+
+/* When no bone's weights are free, all count as such. */
+static void find_open(const Model *model, uint8_t *open) {
+    const int closed = memchr(model->held_group, 0, (size_t)model->bones) == NULL;
+    memset(open, 0, OSSIFY_MAX_BONES / BITS);
+    for (int b = 0; b < model->bones; b++) {
+        if (closed || !model->held_group[b]) {
+            open[b / BITS] |= (uint8_t)(1u << (b % BITS));
+        }
+    }
 }
 
 /* A vertex without a candidate takes its neighbours' union, wave after wave. */
@@ -195,8 +207,10 @@ static void fill_gaps(const Growth *growth) {
     const Problem *problem = growth->problem;
     Locality *locality = growth->locality;
     int *queue = ((Region *)locality->regions)->queue, count = 0;
+    uint8_t open[OSSIFY_MAX_BONES / BITS];
+    find_open(growth->model, open);
     for (int v = 0; v < problem->vertices; v++) {
-        if (!has_candidate(locality, v)) {
+        if (!has_candidate(locality, open, v)) {
             queue[count++] = v;
         }
     }
@@ -217,7 +231,7 @@ static void fill_gaps(const Growth *growth) {
                     bits[j] |= other[j];
                 }
             }
-            if (!has_candidate(locality, v)) {
+            if (!has_candidate(locality, open, v)) {
                 queue[left++] = v;
             }
         }
@@ -266,13 +280,18 @@ int locality_update(Call *call, const Problem *problem, const Model *model, doub
     return ready;
 }
 
+/* 1 when the bone's weight on the vertex stays, wherever that is. */
+static int is_held(const Problem *problem, const Model *model, int v, int b) {
+    return (problem->held && problem->held[v]) || model->held_group[b];
+}
+
 static int strip_strays(const Growth *growth, int b, double threshold) {
     Region *region = growth->locality->regions;
     int begin, end, stripped = 0;
     const int all = find_parts(growth, region, b, threshold, &begin, &end);
     for (int i = 0; i < all; i++) {
         const int v = region->queue[i];
-        if ((i < begin || i >= end) && !(growth->problem->held && growth->problem->held[v])) {
+        if ((i < begin || i >= end) && !is_held(growth->problem, growth->model, v, b)) {
             forbid(growth, v, b);
             stripped++;
         }
@@ -302,9 +321,11 @@ int locality_strip_faint(const Problem *problem, const Model *model, Locality *l
     memset(locality->touched, 0, (size_t)problem->blocks);
     for (int v = 0; v < problem->vertices; v++) {
         const size_t at = (size_t)v * (size_t)model->influences;
-        for (int k = 0; k < model->influences && !(problem->held && problem->held[v]); k++) {
-            if (model->weight[at + (size_t)k] > 0 && model->weight[at + (size_t)k] < FAINT) {
-                forbid(&growth, v, model->bone[at + (size_t)k]);
+        for (int k = 0; k < model->influences; k++) {
+            const int b = model->bone[at + (size_t)k];
+            if (b >= 0 && model->weight[at + (size_t)k] > 0 && model->weight[at + (size_t)k] < FAINT &&
+                !is_held(problem, model, v, b)) {
+                forbid(&growth, v, b);
                 stripped++;
             }
         }

@@ -13,7 +13,8 @@ int model_make(Call *call, const Problem *problem, int capacity, int influences,
     model->weight = arena_take(arena, n * k, sizeof(double));
     model->rest = arena_take(arena, 3 * n, sizeof(double));
     model->error = arena_take(arena, n, sizeof(double));
-    model->held_bone = arena_take(arena, b, 1);
+    model->held = arena_take(arena, (size_t)problem->frames * b, 1);
+    model->held_group = arena_take(arena, b, 1);
     if (arena->failed) {
         return 0;
     }
@@ -29,7 +30,8 @@ void model_clear(const Problem *problem, Model *model) {
     memset(model->weight, 0, n * k * sizeof(double));
     memcpy(model->rest, problem->rest, 3 * n * sizeof(double));
     memset(model->error, 0, n * sizeof(double));
-    memset(model->held_bone, 0, b);
+    memset(model->held, 0, (size_t)problem->frames * b);
+    memset(model->held_group, 0, b);
 }
 
 void model_copy_vertices(const Problem *problem, const Model *from, Model *to) {
@@ -44,7 +46,8 @@ void model_copy(const Problem *problem, const Model *from, Model *to) {
     to->bones = from->bones;
     memcpy(to->transform, from->transform,
            3 * (size_t)problem->frames * (size_t)from->capacity * 4 * sizeof(double));
-    memcpy(to->held_bone, from->held_bone, (size_t)from->capacity);
+    memcpy(to->held, from->held, (size_t)problem->frames * (size_t)from->capacity);
+    memcpy(to->held_group, from->held_group, (size_t)from->capacity);
     model_copy_vertices(problem, from, to);
 }
 
@@ -54,7 +57,11 @@ static void move_bone(const Problem *problem, Model *model, int from, int to) {
         double *m = model->transform + row * (size_t)model->capacity * 4;
         memcpy(m + 4 * to, m + 4 * from, 4 * sizeof *m);
     }
-    model->held_bone[to] = model->held_bone[from];
+    for (size_t f = 0; f < (size_t)problem->frames; f++) {
+        uint8_t *held = model->held + f * (size_t)model->capacity;
+        held[to] = held[from];
+    }
+    model->held_group[to] = model->held_group[from];
 }
 
 static void forget_bone(Model *model, size_t at, int gone, int last) {
@@ -96,6 +103,14 @@ double model_bone_mass(const Problem *problem, const Model *model, int b) {
     return sum;
 }
 
+int model_bone_is_held(const Problem *problem, const Model *model, int b) {
+    int held = model->held_group[b];
+    for (size_t f = 0; f < (size_t)problem->frames && !held; f++) {
+        held = model->held[f * (size_t)model->capacity + (size_t)b];
+    }
+    return held;
+}
+
 int model_bone_is_idle(const Problem *problem, const Model *model, int b) {
     const size_t all = (size_t)problem->vertices * (size_t)model->influences;
     for (size_t i = 0; i < all; i++) {
@@ -103,7 +118,7 @@ int model_bone_is_idle(const Problem *problem, const Model *model, int b) {
             return 0;
         }
     }
-    return !model->held_bone[b];
+    return !model_bone_is_held(problem, model, b);
 }
 
 double model_squared_error(const Problem *problem, const Model *model) {

@@ -196,6 +196,81 @@ int64_t ossify_connect(const ossify_poses *poses, const ossify_settings *setting
     return call_end(&call, status, poses);
 }
 
+/* The mean squared distance rises by cost: how much more is its root, in percent of the size? */
+static void root_rises(const ossify_evaluation *evaluation, double *costs, int64_t bones) {
+    const double size = evaluation->diagonal > 0 ? evaluation->diagonal : 1;
+    for (int64_t b = 0; b < bones; b++)
+        costs[b] = 100 * (sqrt(evaluation->rms * evaluation->rms + costs[b]) - evaluation->rms) / size;
+}
+
+static int64_t run_bone_costs(Call *call, const ossify_poses *poses, const ossify_rig *rig, double *costs) {
+    ossify_evaluation evaluation = {.struct_size = sizeof evaluation};
+    double found[OSSIFY_MAX_BONES];
+    int64_t status = run_evaluate(call, poses, rig, &evaluation);
+    if (status < 0)
+        return status;
+    status = edit_bone_costs(call, poses, rig, found);
+    if (status < 0)
+        return status;
+    root_rises(&evaluation, found, rig->bones);
+    memcpy(costs, found, (size_t)rig->bones * sizeof *costs);
+    return status;
+}
+
+int64_t ossify_bone_costs(const ossify_poses *poses, const ossify_settings *settings, const ossify_rig *rig,
+                          double *costs, ossify_info *info) {
+    Call call;
+    int64_t status;
+    if (!check_info(info))
+        return OSSIFY_BAD_ARGUMENT;
+    status = check_whole(poses, settings, rig, info);
+    if (status == 0 && costs == NULL)
+        status = refuse(info, OSSIFY_BAD_ARGUMENT, "costs is NULL: give room for %.0f numbers, one a bone",
+                        (double)rig->bones);
+    if (status < 0)
+        return status;
+    status = call_start(&call, settings, info);
+    if (status == 0)
+        status = run_bone_costs(&call, poses, rig, costs);
+    return call_end(&call, status, poses);
+}
+
+static int64_t run_add_bone(Call *call, const ossify_poses *poses, ossify_rig *rig, int vertex, int split) {
+    ossify_evaluation evaluation = {.struct_size = sizeof evaluation};
+    Measure *measure;
+    int64_t status = check_evaluate_arrays(call, poses, rig);
+    if (status < 0)
+        return status;
+    measure = evaluate_take(call, poses);
+    if (measure == NULL)
+        return OSSIFY_OUT_OF_MEMORY;
+    status = edit_add_bone(call, poses, rig, vertex, split);
+    if (status < 0)
+        return status;
+    call->settled = 1;
+    call_stage(call, OSSIFY_STAGE_FINISH);
+    evaluate(call, measure, poses, rig, &evaluation);
+    write_info(call->info, rig, &evaluation);
+    return status;
+}
+
+int64_t ossify_add_bone(const ossify_poses *poses, const ossify_settings *settings, ossify_rig *rig,
+                        int64_t vertex, int64_t split, ossify_info *info) {
+    Call call;
+    int64_t status;
+    if (!check_info(info))
+        return OSSIFY_BAD_ARGUMENT;
+    status = check_whole(poses, settings, rig, info);
+    if (status == 0)
+        status = check_added_bone(poses, rig, vertex, split, info);
+    if (status < 0)
+        return status;
+    status = call_start(&call, settings, info);
+    if (status == 0)
+        status = run_add_bone(&call, poses, rig, (int)vertex, (int)split);
+    return call_end(&call, status, poses);
+}
+
 int64_t ossify_articulate(const ossify_poses *poses, const ossify_settings *settings, ossify_rig *rig,
                           ossify_skeleton *skeleton, ossify_info *info) {
     Call call;

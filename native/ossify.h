@@ -129,6 +129,8 @@ typedef struct ossify_settings {
     int64_t iterations;  /* most iterations of the last stage; 0: by quality */
     int64_t threads;     /* 1..256; 0: one for each core. The answer does not depend on it */
     int64_t seed;        /* of every random choice */
+    int64_t relocate;    /* of a given rig: 1: bones of which nothing is held may leave their place for one
+                          * where they are worth more; 0: every bone stays where it is */
     ossify_allocate allocate;
     ossify_release release;
     void *memory_user;
@@ -142,19 +144,25 @@ enum { OSSIFY_GIVEN_NOTHING = 0, OSSIFY_GIVEN_TRANSFORMS = 1, OSSIFY_GIVEN_WEIGH
 /* In and out: the descent starts from what is given in it.
  * Given transforms or weights fix the number of bones to `bones`.
  * `rest` goes out as corrected; with OSSIFY_GIVEN_* it also comes in: fill it with the
- * rest pose that the given rig belongs to (a copy of poses.rest if it was not corrected). */
+ * rest pose that the given rig belongs to (a copy of poses.rest if it was not corrected).
+ * Given weights of a vertex that is not held need not sum to 1: they count as shares of what is left beside
+ * held groups, and a vertex without any finds its bones itself.
+ * What is held comes back equal to the bit; NULL: nothing of the kind is held. See docs/refit.md. */
 typedef struct ossify_rig {
     int64_t struct_size;
-    int64_t bone_capacity;        /* b of the arrays; at least settings.bones */
-    int64_t influences;           /* k of the arrays; at least settings.influences */
-    int64_t bones;                /* in with given, out always: bones in use */
-    int64_t given;                /* in */
-    double *transforms;           /* [f][bone_capacity][3][4] rest to frame */
-    int32_t *influence_bones;     /* [v][k], strongest first, -1 unused */
-    float *influence_weights;     /* [v][k], 0 unused, sum 1 */
-    float *rest;                  /* [v][3] */
-    const uint8_t *held_bones;    /* [bones] not 0: transforms are held as given; NULL: none */
-    const uint8_t *held_vertices; /* [v] not 0: weights are held as given; NULL: none */
+    int64_t bone_capacity;          /* b of the arrays; at least settings.bones */
+    int64_t influences;             /* k of the arrays; at least settings.influences */
+    int64_t bones;                  /* in with given, out always: bones in use */
+    int64_t given;                  /* in */
+    double *transforms;             /* [f][bone_capacity][3][4] rest to frame */
+    int32_t *influence_bones;       /* [v][k], strongest first, -1 unused */
+    float *influence_weights;       /* [v][k], 0 unused, sum 1 */
+    float *rest;                    /* [v][3] */
+    const uint8_t *held_transforms; /* [f][bones] not 0: the bone's transform of the frame is held */
+    const uint8_t *held_vertices;   /* [v] not 0: all weights of the vertex are held */
+    const uint8_t *held_groups;     /* [bones] not 0: the bone's weights are held on every vertex, also where
+                                     * it has none */
+    const uint8_t *held_rest;       /* [v] not 0: the vertex's rest position is held */
 } ossify_rig;
 
 /* skeleton.joint_kinds */
@@ -185,14 +193,17 @@ typedef struct ossify_skeleton {
     int64_t forbidden_count;  /* in */
     const int32_t *demanded;  /* in: [n][2] bones that must be joined */
     const int32_t *forbidden; /* in: [n][2] bones that must not be */
-    double plane[4];          /* n.x = d with n of length 1: in when given, out when found */
-    int32_t *parents;         /* out: [b], -1 at a root */
-    int32_t *joint_kinds;     /* out: [b] */
-    int32_t *mirrors;         /* out: [b] the bone on the other side, itself in the middle, -1: none */
-    double *joints;           /* out: [b][3] the joint to the parent in rest; the root's own origin */
-    double *axes;             /* out: [b][3] what a hinge turns about, length 1; 0 for others */
-    double *angles;           /* out: [b] root mean square angle to the parent, radians */
-    double *drifts; /* out: [b] how far the two bones pull the joint apart, root mean square, percent
+    const uint8_t
+        *held_joints;     /* in, of ossify_articulate: [bones] not 0: the joint to the parent stays where
+                                 * it is; NULL: none */
+    double plane[4];      /* n.x = d with n of length 1: in when given, out when found */
+    int32_t *parents;     /* out: [b], -1 at a root */
+    int32_t *joint_kinds; /* out: [b] */
+    int32_t *mirrors;     /* out: [b] the bone on the other side, itself in the middle, -1: none */
+    double *joints;       /* out: [b][3] the joint to the parent in rest; the root's own origin */
+    double *axes;         /* out: [b][3] what a hinge turns about, length 1; 0 for others */
+    double *angles;       /* out: [b] root mean square angle to the parent, radians */
+    double *drifts;       /* out: [b] how far the two bones pull the joint apart, root mean square, percent
                                * of the diagonal of the rest's box */
 } ossify_skeleton;
 
@@ -254,12 +265,26 @@ OSSIFY_API int64_t ossify_connect(const ossify_poses *poses, const ossify_settin
                                   const ossify_rig *rig, ossify_skeleton *skeleton, ossify_info *info);
 
 /* Refits a rig so that its bones only turn about the joints of a skeleton, which hold in every frame; the
- * roots also move. See docs/skeleton.md. In: a whole rig (given: transforms and weights, no bone held), and
- * its skeleton as ossify_connect left it. Out: both; joints, axes, angles, kinds and drifts are new, a joint
+ * roots also move. See docs/skeleton.md. In: a whole rig (given: transforms and weights, no transform or group
+ * held), and its skeleton as ossify_connect left it; a joint that is held stays where it is. Out: both; joints, axes, angles, kinds and drifts are new, a joint
  * that was loose stays marked as such. With skeleton.stretch a joint may slide along the line from its
  * parent's joint: drifts tell how far. info.erms against the rig's own tells what it costs. */
 OSSIFY_API int64_t ossify_articulate(const ossify_poses *poses, const ossify_settings *settings,
                                      ossify_rig *rig, ossify_skeleton *skeleton, ossify_info *info);
+
+/* What each bone of a whole rig is worth: costs[b], of rig.bones, is by how much info.rms_percent would rise
+ * were the bone lost, its vertices solved again with those that are left and no transform changed. The rig is
+ * read only, whatever `given` says; held things count as free. `settings` gives influences, locality, memory,
+ * threads and watcher. */
+OSSIFY_API int64_t ossify_bone_costs(const ossify_poses *poses, const ossify_settings *settings,
+                                     const ossify_rig *rig, double *costs, ossify_info *info);
+
+/* Adds one bone, the last, to a whole rig that has room for it; ossify_decompose then makes all fit. The new
+ * bone takes weights from the vertices around `vertex`, or, when that is -1, around the place where the error
+ * is most; with `split` >= 0, from those vertices of that bone which move least like it (the part that
+ * contains `vertex`, if one is given). No transform of another bone changes, nor what is held. */
+OSSIFY_API int64_t ossify_add_bone(const ossify_poses *poses, const ossify_settings *settings,
+                                   ossify_rig *rig, int64_t vertex, int64_t split, ossify_info *info);
 
 /* ossify_decompose on the library's own thread. The structs are copied; arrays, `rig`
  * and `info` stay the caller's and must live until ossify_job_finish. Returns NULL when the

@@ -110,11 +110,11 @@ static int list_bones(const Pass *pass, Scratch *s, int v0, int v1) {
     for (int v = v0; v < v1; v++) {
         for (int k = 0; k < model->influences; k++) {
             const int b = model->bone[(size_t)v * (size_t)model->influences + (size_t)k];
-            if (b >= 0 && keeps_weights(pass, v)) {
+            if (b >= 0 && (keeps_weights(pass, v) || model->held_group[b])) {
                 s->local[b] = 0;
             }
         }
-        for (int byte = 0; byte < plan->bytes && plan->solve_weights; byte++) {
+        for (int byte = 0; byte < plan->bytes && (plan->solve_weights || plan->removal_cost); byte++) {
             unsigned bits = plan->candidates[(size_t)v * (size_t)plan->bytes + (size_t)byte];
             for (int b = 8 * byte; bits; b++, bits >>= 1) {
                 if (bits & 1) {
@@ -319,7 +319,16 @@ double pass_run(Call *call, const Problem *problem, Model *model, Moments *momen
     double *gram = arena_take(&call->arena, bones * MONOMIALS * stride, sizeof *gram);
     double *diagonal = arena_take(&call->arena, MONOMIALS * stride, sizeof *diagonal);
     Scratch *scratch = arena_take(&call->arena, (size_t)workers, sizeof *scratch);
-    Pass pass = {call, problem, model, moments, plan, gram, diagonal, NULL, NULL, (int)stride, scratch};
+    Pass pass = {.call = call,
+                 .problem = problem,
+                 .model = model,
+                 .moments = moments,
+                 .plan = plan,
+                 .gram = gram,
+                 .diagonal = diagonal,
+                 .stride = (int)stride,
+                 .holds_groups = memchr(model->held_group, 1, bones) != NULL,
+                 .scratch = scratch};
     int ready = !call->arena.failed && make_gram(call, problem, model, gram, diagonal, stride);
     for (int i = 0; i < workers && ready; i++) {
         ready = make_scratch(call, problem, model, plan->bytes > 0, &scratch[i]);

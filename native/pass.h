@@ -29,6 +29,7 @@ typedef struct Pass {
     const int *old_bone;           /* weights before the pass, for the neighbours' means */
     const double *old_weight;
     int stride;
+    int holds_groups; /* 1: some bone's weights are held */
     Scratch *scratch; /* [workers] */
 } Pass;
 

@@ -150,7 +150,16 @@ static int renumbered_graph(Call *call, const ossify_poses *poses, Problem *prob
     return made;
 }
 
-int problem_prepare(Call *call, const ossify_poses *poses, const float *rest, const uint8_t *held,
+/* [v] of the caller's as the problem orders them, NULL if there are none. */
+static const uint8_t *ordered_flags(Call *call, const Problem *problem, const uint8_t *flags) {
+    uint8_t *ordered = flags ? arena_take(&call->arena, (size_t)problem->vertices, 1) : NULL;
+    for (int v = 0; v < problem->vertices && ordered; v++) {
+        ordered[v] = flags[problem->caller[v]];
+    }
+    return ordered;
+}
+
+int problem_prepare(Call *call, const ossify_poses *poses, const float *rest, const ossify_rig *rig,
                     Problem *problem, Placement *placement) {
     memset(problem, 0, sizeof *problem);
     problem->vertices = (int)poses->vertex_count;
@@ -160,21 +169,21 @@ int problem_prepare(Call *call, const ossify_poses *poses, const float *rest, co
     place_rest(rest, placement, poses->vertex_count);
     problem->radius = placement->radius / placement->unit;
     placement->frame_centre = arena_take(&call->arena, 3 * (size_t)problem->frames, sizeof(double));
-    uint8_t *ordered_held = held ? arena_take(&call->arena, (size_t)problem->vertices, 1) : NULL;
     if (!take_arrays(call, problem) || !order_vertices(call, rest, placement, problem)) {
         return 0;
     }
     for (int v = 0; v < problem->vertices; v++) {
         const size_t from = (size_t)problem->caller[v];
         problem->mass[v] = 1;
-        if (held) {
-            ordered_held[v] = held[from];
-        }
         for (size_t a = 0; a < 3; a++) {
             problem->rest[3 * (size_t)v + a] = (rest[3 * from + a] - placement->centre[a]) / placement->unit;
         }
     }
-    problem->held = ordered_held;
+    problem->held = ordered_flags(call, problem, rig->held_vertices);
+    problem->held_rest = ordered_flags(call, problem, rig->held_rest);
+    if (call->arena.failed) {
+        return 0;
+    }
     Filling filling = {call, poses->frames, placement, problem, poses->vertex_count};
     pool_run(call->pool, problem->frames, centre_frame, &filling);
     pool_run(call->pool, problem->blocks, fill_block, &filling);
@@ -242,6 +251,25 @@ static void copy_positions(const Problem *whole, int from, const int *frame, Pro
     sample->square[to] = square;
 }
 
+/* What is held of the whole is held of the sample. */
+static int hold_sample(Call *call, const Problem *whole, Problem *sample) {
+    const size_t n = (size_t)sample->vertices;
+    uint8_t *held = whole->held ? arena_take(&call->arena, n, 1) : NULL;
+    uint8_t *held_rest = whole->held_rest ? arena_take(&call->arena, n, 1) : NULL;
+    for (size_t i = 0; i < n && !call->arena.failed; i++) {
+        const int from = sample->caller[i];
+        if (held) {
+            held[i] = whole->held[from];
+        }
+        if (held_rest) {
+            held_rest[i] = whole->held_rest[from];
+        }
+    }
+    sample->held = held;
+    sample->held_rest = held_rest;
+    return !call->arena.failed;
+}
+
 int problem_thin_vertices(Call *call, const Problem *whole, int vertices, Problem *sample, int *cell) {
     memset(sample, 0, sizeof *sample);
     sample->vertices = vertices;
@@ -263,6 +291,9 @@ int problem_thin_vertices(Call *call, const Problem *whole, int vertices, Proble
         walk_source(&walk, from);
     }
     walk_run(&walk, &whole->graph, whole->vertices, INFINITY);
+    if (!hold_sample(call, whole, sample)) {
+        return 0;
+    }
     int *rank = walk.reached; /* the order is of no more use */
     for (int i = 0; i < vertices; i++) {
         rank[sample->caller[i]] = i;

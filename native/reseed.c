@@ -99,27 +99,46 @@ static void copy_strongest(const Problem *problem, Model *model, int seed, int b
     }
 }
 
-/* The vertex gives `share` of itself to bone b, its least bone leaving if there is no room. */
+/* 1 when no weight of the vertex may change. */
+static int is_held(const Problem *problem, int v) {
+    return problem->held && problem->held[v];
+}
+
+static double free_weight(const Model *model, size_t at) {
+    return model->bone[at] >= 0 && !model->held_group[model->bone[at]] ? model->weight[at] : 0;
+}
+
+/* The vertex gives `share` of itself, less what is held, to bone b, its least bone leaving if there is no room. */
 static void hand_over(Model *model, int v, int b, double share) {
     const size_t at = (size_t)v * (size_t)model->influences;
-    int least = 0;
+    int least = -1;
+    double sum = 0, held = 0;
     for (int k = 0; k < model->influences; k++) {
-        if (model->bone[at + (size_t)k] < 0) {
+        const int other = model->bone[at + (size_t)k];
+        if (other < 0) {
             least = k;
             break;
         }
-        least = model->weight[at + (size_t)k] < model->weight[at + (size_t)least] ? k : least;
+        if (model->held_group[other]) {
+            held += model->weight[at + (size_t)k];
+        } else if (least < 0 || model->weight[at + (size_t)k] < model->weight[at + (size_t)least]) {
+            least = k;
+        }
+    }
+    if (least < 0 || held >= 1) {
+        return;
     }
     model->bone[at + (size_t)least] = b;
     model->weight[at + (size_t)least] = 0;
-    double sum = 0;
     for (int k = 0; k < model->influences; k++) {
-        sum += model->weight[at + (size_t)k];
+        sum += free_weight(model, at + (size_t)k);
     }
     for (int k = 0; k < model->influences; k++) {
-        model->weight[at + (size_t)k] *= sum > 0 ? (1 - share) / sum : 0;
+        if (free_weight(model, at + (size_t)k) > 0) {
+            model->weight[at + (size_t)k] *= (1 - held) * (1 - share) / sum;
+        }
     }
-    model->weight[at + (size_t)least] = sum > 0 ? share : 1;
+    model->weight[at + (size_t)least] = (1 - held) * (sum > 0 ? share : 1);
 }
 
 static void seed_bone(Call *call, const Problem *problem, Model *model, Ball *ball, int seed) {
@@ -138,7 +157,7 @@ static void seed_bone(Call *call, const Problem *problem, Model *model, Ball *ba
         update_shares(problem, model, ball, b);
     }
     for (int i = 0; i < ball->count; i++) {
-        if (!(problem->held && problem->held[ball->vertex[i]])) {
+        if (!is_held(problem, ball->vertex[i])) {
             hand_over(model, ball->vertex[i], b, fmax(ball->share[i], LEAST_SHARE));
         }
     }
@@ -153,6 +172,18 @@ void reseed_fit(const Problem *problem, Model *model, const int *vertex, int cou
     for (int f = 0; f < problem->frames; f++) {
         fit_frame(problem, model, &ball, b, (size_t)f);
     }
+}
+
+double reseed_distance(const Problem *problem, const Model *model, int v, int b, const double *x) {
+    const size_t row = 4 * (size_t)model->capacity;
+    const double *p = model->rest + 3 * (size_t)v;
+    double sum = 0;
+    for (size_t i = 0; i < 3 * (size_t)problem->frames; i++) {
+        const double *m = model->transform + i * row + 4 * (size_t)b;
+        const double d = m[0] * p[0] + m[1] * p[1] + m[2] * p[2] + m[3] - x[i];
+        sum += d * d;
+    }
+    return sum;
 }
 
 int reseed_is_explained(const Problem *problem, double squared) {
@@ -179,23 +210,82 @@ static int worst_open(const double *score, const uint8_t *closed, int n) {
     return worst;
 }
 
-int reseed_insert(Call *call, const Problem *problem, Model *model, int count, uint64_t *random) {
-    ArenaPiece *mark = arena_mark(&call->arena);
-    const int room = model->capacity - model->bones;
-    count = count < room ? count : room;
-    const int n = problem->vertices, bones = model->bones + count;
+static int follows(const Model *model, int v, int b) {
+    const size_t at = (size_t)v * (size_t)model->influences;
+    for (int k = 0; k < model->influences; k++) {
+        if (model->bone[at + (size_t)k] == b && model->weight[at + (size_t)k] > 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+int reseed_worst(const Problem *problem, const Model *model, int of) {
+    int worst = -1;
+    double most = -1;
+    for (int v = 0; v < problem->vertices; v++) {
+        const double error = local_error(problem, model, v);
+        if (error > most && !is_held(problem, v) && (of < 0 || follows(model, v, of))) {
+            most = error;
+            worst = v;
+        }
+    }
+    return worst;
+}
+
+/* What it takes to insert bones. */
+typedef struct Insertion {
+    Walk walk;
+    Ball ball;
+    int most, reach; /* vertices of a ball, and how far from its seed the next seed must be */
+} Insertion;
+
+static int make_insertion(Call *call, const Problem *problem, int bones, Insertion *insertion) {
+    const int n = problem->vertices;
     const int most = LEAST_BALL + n / (8 * bones) < n ? LEAST_BALL + n / (8 * bones) : n;
     const size_t rows = 3 * (size_t)problem->frames;
-    Walk walk;
+    Ball *ball = &insertion->ball;
+    insertion->most = most;
+    insertion->reach = n / (2 * bones) > most ? n / (2 * bones) : most;
+    ball->x = arena_take(&call->arena, (size_t)most * rows, sizeof(double));
+    ball->y = arena_take(&call->arena, (size_t)most * rows, sizeof(double));
+    ball->share = arena_take(&call->arena, (size_t)most, sizeof(double));
+    return walk_make(&call->arena, &problem->graph, &insertion->walk);
+}
+
+/* What the walk reached is near the new bone. */
+static void insert_at(Call *call, const Problem *problem, Model *model, int seed, Insertion *insertion) {
+    Walk *walk = &insertion->walk;
+    walk_begin(walk);
+    walk_source(walk, seed);
+    walk_run(walk, &problem->graph, insertion->reach, INFINITY);
+    insertion->ball.vertex = walk->reached;
+    insertion->ball.count = walk->reached_count < insertion->most ? walk->reached_count : insertion->most;
+    seed_bone(call, problem, model, &insertion->ball, seed);
+}
+
+int reseed_at(Call *call, const Problem *problem, Model *model, int vertex) {
+    ArenaPiece *mark = arena_mark(&call->arena);
+    Insertion insertion;
+    const int ready = make_insertion(call, problem, model->bones + 1, &insertion);
+    if (ready) {
+        insert_at(call, problem, model, vertex, &insertion);
+    }
+    arena_return(&call->arena, mark);
+    return ready;
+}
+
+int reseed_insert(Call *call, const Problem *problem, Model *model, int count, uint64_t *random) {
+    ArenaPiece *mark = arena_mark(&call->arena);
+    const int room = model->capacity - model->bones, n = problem->vertices;
+    count = count < room ? count : room;
     uint8_t *closed = arena_take(&call->arena, (size_t)n, 1);
     double *score = arena_take(&call->arena, (size_t)n, sizeof *score);
-    Ball ball = {0};
-    ball.x = arena_take(&call->arena, (size_t)most * rows, sizeof(double));
-    ball.y = arena_take(&call->arena, (size_t)most * rows, sizeof(double));
-    ball.share = arena_take(&call->arena, (size_t)most, sizeof(double));
+    Insertion insertion;
     int inserted = -1;
-    if (walk_make(&call->arena, &problem->graph, &walk)) {
+    if (make_insertion(call, problem, model->bones + count, &insertion)) {
         for (int v = 0; v < n; v++) {
+            closed[v] = (uint8_t)is_held(problem, v);
             score[v] = local_error(problem, model, v);
             if (random) { /* the largest of score / exponential draw: each with a chance as its score */
                 score[v] /= -log(1 - random_unit(random)) + 1e-9;
@@ -206,26 +296,20 @@ int reseed_insert(Call *call, const Problem *problem, Model *model, int count, u
             if (seed < 0 || reseed_is_explained(problem, local_error(problem, model, seed))) {
                 break;
             }
-            const int reach = n / (2 * bones) > most ? n / (2 * bones) : most;
-            walk_begin(&walk);
-            walk_source(&walk, seed);
-            walk_run(&walk, &problem->graph, reach, INFINITY);
-            for (int i = 0; i < walk.reached_count; i++) {
-                closed[walk.reached[i]] = 1;
+            insert_at(call, problem, model, seed, &insertion);
+            for (int i = 0; i < insertion.walk.reached_count; i++) {
+                closed[insertion.walk.reached[i]] = 1;
             }
-            ball.vertex = walk.reached;
-            ball.count = walk.reached_count < most ? walk.reached_count : most;
-            seed_bone(call, problem, model, &ball, seed);
         }
     }
     arena_return(&call->arena, mark);
     return inserted;
 }
 
-int reseed_cheapest(const Model *model, const double *cost) {
+int reseed_cheapest(const Problem *problem, const Model *model, const double *cost) {
     int cheapest = -1;
     for (int b = 0; b < model->bones; b++) {
-        if (!model->held_bone[b] && (cheapest < 0 || cost[b] < cost[cheapest])) {
+        if ((cheapest < 0 || cost[b] < cost[cheapest]) && !model_bone_is_held(problem, model, b)) {
             cheapest = b;
         }
     }

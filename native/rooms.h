@@ -50,9 +50,10 @@ typedef struct Problem {
     double *square; /* [v] sum over frames of |x|^2 */
     double *mass;   /* [v] how many vertices this one stands for */
     double total_mass;
-    double radius;       /* of the rest's tight sphere, here between 1/2 and 1 */
-    int *caller;         /* [v] the vertex in the caller's order */
-    const uint8_t *held; /* [v] weights held, or NULL */
+    double radius;            /* of the rest's tight sphere, here between 1/2 and 1 */
+    int *caller;              /* [v] the vertex in the caller's order */
+    const uint8_t *held;      /* [v] weights held, or NULL */
+    const uint8_t *held_rest; /* [v] rest position held, or NULL */
     Graph graph;
 } Problem;
 
@@ -66,12 +67,13 @@ typedef struct Placement {
 /* A rig while it is being solved. */
 typedef struct Model {
     int bones, capacity, influences;
-    double *transform;  /* [3 frames][capacity][4]: row 3f + i is row i of M[f][b], bone by bone */
-    int *bone;          /* [v][influences], -1 unused, used ones first */
-    double *weight;     /* [v][influences] */
-    double *rest;       /* [v][3] */
-    double *error;      /* [v] squared error over the frames */
-    uint8_t *held_bone; /* [capacity] transforms held */
+    double *transform;   /* [3 frames][capacity][4]: row 3f + i is row i of M[f][b], bone by bone */
+    int *bone;           /* [v][influences], -1 unused, used ones first */
+    double *weight;      /* [v][influences] */
+    double *rest;        /* [v][3] */
+    double *error;       /* [v] squared error over the frames */
+    uint8_t *held;       /* [frames][capacity] transforms held */
+    uint8_t *held_group; /* [capacity] weights held, on every vertex */
 } Model;
 
 /* Moments of a model, all that the transforms need to know of the vertices. */
@@ -96,7 +98,8 @@ typedef struct PassPlan {
 } PassPlan;
 
 /* problem.c */
-int problem_prepare(Call *call, const ossify_poses *poses, const float *rest, const uint8_t *held,
+/* `rig` tells what is held. */
+int problem_prepare(Call *call, const ossify_poses *poses, const float *rest, const ossify_rig *rig,
                     Problem *problem, Placement *placement);
 /* About `vertices` of the whole, spread over the surface, each standing for its cell of the graph;
  * cell [v of the whole] tells which. */
@@ -133,7 +136,9 @@ void model_copy_vertices(const Problem *problem, const Model *from, Model *to);
 void model_remove_bone(const Problem *problem, Model *model, int gone);
 /* Mass of the vertices a bone moves, by weight. */
 double model_bone_mass(const Problem *problem, const Model *model, int b);
-/* 1 when no vertex follows the bone, and it is not held. */
+/* 1 when something of the bone is held: it may not leave its place. */
+int model_bone_is_held(const Problem *problem, const Model *model, int b);
+/* 1 when no vertex follows the bone, and nothing of it is held. */
 int model_bone_is_idle(const Problem *problem, const Model *model, int b);
 double model_squared_error(const Problem *problem, const Model *model);
 
@@ -141,8 +146,17 @@ double model_squared_error(const Problem *problem, const Model *model);
  * fixed_rest: written as it is, or NULL */
 void rig_read(const Problem *problem, const Placement *placement, const ossify_rig *rig, int rigid,
               Model *model);
+/* 1 when a given rig could be an answer as it is: weights, influences and bones of the kind asked for. */
+int rig_is_lawful(const ossify_poses *poses, const ossify_settings *settings, const ossify_rig *rig);
+/* Of them, the transforms. */
+void rig_read_transforms(const Problem *problem, const Placement *placement, const ossify_rig *rig, int rigid,
+                         Model *model);
 void rig_write(const Problem *problem, const Placement *placement, const Model *model,
                const float *fixed_rest, ossify_rig *rig);
+/* Of them, the transforms of bones from `first` on and the weights of one vertex. */
+void rig_write_transforms(const Problem *problem, const Placement *placement, const Model *model, int first,
+                          ossify_rig *rig);
+void rig_write_vertex(const Problem *problem, const Model *model, int v, ossify_rig *rig);
 
 /* locality.c */
 typedef struct Locality {
@@ -202,13 +216,28 @@ int descent_run(Descent *descent, int most, double tolerance, double enough);
  * bone's region. */
 int descent_settle(Descent *descent, int most, double tolerance, double enough);
 
+/* From a model that is whole and meant to stay near: regions grow hop by hop from what they are, and the best
+ * model whose regions hold together stays. As descent_run. */
+int descent_refit(Descent *descent, int most, double tolerance, double enough);
+
 /* transforms.c: the bone step, Eq. 6-10, or the affine optimum. Returns 0 when the call must end. */
 int transforms_update(Call *call, const Problem *problem, Model *model, Moments *moments, int flexible,
                       int sweeps);
+/* The same until sweeps no longer lower a frame's error, at most `most` of them; square [f]: sum |x|^2. Returns
+ * how many the slowest frame took, or -1 when the call must end. */
+int transforms_settle(Call *call, const Problem *problem, Model *model, Moments *moments, int flexible,
+                      int most, const double *square);
 
 /* decompose.c: arguments are checked; fills rig and info except the measured error.
  * Returns a status; < 0: rig untouched. */
 int64_t decompose(Call *call, const ossify_poses *poses, ossify_rig *rig);
+
+/* edit.c: arguments are checked; both return a status, < 0: nothing was written. */
+
+/* costs [rig.bones]: by how much the mean squared distance rises without the bone. */
+int64_t edit_bone_costs(Call *call, const ossify_poses *poses, const ossify_rig *rig, double *costs);
+/* One more bone at a vertex (-1: the worst place) or out of another (split; -1: none). */
+int64_t edit_add_bone(Call *call, const ossify_poses *poses, ossify_rig *rig, int vertex, int split);
 
 /* evaluate.c: shares no code with the solver. Arguments are checked. All its memory is taken by
  * evaluate_take (NULL when memory is out), so that a rig that is already written can be measured
@@ -227,6 +256,11 @@ int64_t refuse(ossify_info *info, int64_t status, const char *format, ...) PRINT
 /* Structs, sizes, settings and pointers: quick. 0, or OSSIFY_BAD_ARGUMENT. */
 int64_t check_decompose(const ossify_poses *poses, const ossify_settings *settings, const ossify_rig *rig,
                         ossify_info *info);
+/* For verbs that read or change a whole rig, whatever `given` says. */
+int64_t check_whole(const ossify_poses *poses, const ossify_settings *settings, const ossify_rig *rig,
+                    ossify_info *info);
+int64_t check_added_bone(const ossify_poses *poses, const ossify_rig *rig, int64_t vertex, int64_t split,
+                         ossify_info *info);
 int64_t check_connect(const ossify_poses *poses, const ossify_settings *settings, const ossify_rig *rig,
                       const ossify_skeleton *skeleton, ossify_info *info);
 int64_t check_articulate(const ossify_poses *poses, const ossify_settings *settings, const ossify_rig *rig,

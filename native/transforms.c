@@ -13,6 +13,10 @@
 #include "math/rotation3.h"
 #include "rooms.h"
 
+enum { LOOK = 4 }; /* sweeps between two looks at the error */
+
+static const double FLAT = 3e-4;          /* of the squared error: a smaller fall between looks is none */
+static const double ROUNDING = 1e-13;     /* of |x|^2: no error below it is known */
 static const double INSIGNIFICANT = 1e-9; /* sum of squared weights below which a bone stays */
 static const double RIDGE = 1e-9;         /* of U's mean diagonal: axes the vertices do not determine stay */
 
@@ -22,8 +26,14 @@ typedef struct Update {
     Model *model;
     const Moments *moments;
     int sweeps;
-    int *first, *other; /* bones that share vertices, as lists */
+    int *first, *other;   /* bones that share vertices, as lists */
+    const double *square; /* [frames] sum |x|^2: a frame is done when its error no longer falls; or NULL */
+    int *taken;           /* [frames] sweeps that a frame took */
 } Update;
+
+static int holds(const Model *model, int frame, int b) {
+    return model->held[(size_t)frame * (size_t)model->capacity + (size_t)b];
+}
 
 static void full_form(const double *form, double u[16]) {
     const double all[16] = {form[0], form[3], form[4], form[6], form[3], form[1], form[5], form[7],
@@ -59,7 +69,7 @@ static void left_for_bone(const Update *update, int frame, int b, double y[3][4]
 static void fit_rigid(const Update *update, int frame, int b) {
     const double *own = u_at(update, b, b);
     const double mass = own[9], s[3] = {own[6], own[7], own[8]};
-    if (mass < INSIGNIFICANT || update->model->held_bone[b]) {
+    if (mass < INSIGNIFICANT || holds(update->model, frame, b)) {
         return;
     }
     double y[3][4], h[9], r[9];
@@ -82,15 +92,48 @@ static void fit_rigid(const Update *update, int frame, int b) {
     }
 }
 
+/* |x|^2 - 2 tr(M C') + tr(M U M'), no less than what rounding leaves */
+static double frame_error(const Update *update, int frame) {
+    const size_t row = 4 * (size_t)update->model->capacity;
+    double sum = update->square[frame];
+    for (int b = 0; b < update->model->bones; b++) {
+        const double *c = update->moments->c + 3 * (size_t)frame * row + 4 * (size_t)b;
+        const double *m = update->model->transform + 3 * (size_t)frame * row + 4 * (size_t)b;
+        double y[3][4], own[16];
+        left_for_bone(update, frame, b, y);
+        full_form(u_at(update, b, b), own);
+        for (size_t i = 0; i < 3; i++) {
+            for (size_t j = 0; j < 4; j++) {
+                double mu = 0;
+                for (size_t k = 0; k < 4; k++) {
+                    mu += m[i * row + k] * own[4 * k + j];
+                }
+                sum -= m[i * row + j] * (c[i * row + j] + y[i][j] - mu);
+            }
+        }
+    }
+    return fmax(sum, ROUNDING * update->square[frame]);
+}
+
 static void sweep_frame(void *user, int frame, int worker) {
     const Update *update = user;
-    for (int sweep = 0; sweep < update->sweeps && !update->call->cancelled; sweep++) {
+    double error = INFINITY;
+    int sweep = 0;
+    for (int settled = 0; sweep < update->sweeps && !settled && !update->call->cancelled; sweep++) {
         if (worker == 0) {
             call_poll(update->call, -1);
         }
         for (int b = 0; b < update->model->bones; b++) {
             fit_rigid(update, frame, b);
         }
+        if (update->square && sweep % LOOK == LOOK - 1) {
+            const double now = frame_error(update, frame);
+            settled = error - now <= FLAT * now;
+            error = now;
+        }
+    }
+    if (update->taken) {
+        update->taken[frame] = sweep;
     }
 }
 
@@ -107,90 +150,164 @@ static void list_neighbours(Update *update) {
     }
 }
 
-/* Bones whose transforms are free to change, in order. */
-static int list_free(const Model *model, int *free_bone) {
-    int n = 0;
-    for (int b = 0; b < model->bones; b++) {
-        if (!model->held_bone[b]) {
-            free_bone[n++] = b;
-        }
-    }
-    return n;
-}
+/* The affine optimum of frames that hold the same bones. */
+typedef struct Affine {
+    Update *update;
+    int bones, frames;       /* how many are free, and how many frames there are */
+    int *free_bone, *frame;  /* which */
+    uint8_t *solved;         /* [frames of the problem] */
+    double *system, *answer; /* [4n][4n], [3 frames][4n] */
+} Affine;
 
-/* (U + ridge) M' = C' - held bones' part + ridge M', over the free bones */
-static int fit_affine(Update *update, int *free_bone) {
-    const Model *model = update->model;
-    const int n = list_free(model, free_bone), rows = 3 * update->problem->frames;
-    const size_t size = 4 * (size_t)n, ld = 4 * (size_t)model->capacity;
-    double *u = arena_take(&update->call->arena, size * size, sizeof *u);
-    double *y = arena_take(&update->call->arena, (size_t)rows * size, sizeof *y);
-    if (!u || !y || n == 0) {
-        return n == 0;
-    }
+static double affine_ridge(const Affine *affine) {
     double trace = 0;
-    for (int i = 0; i < n; i++) {
-        const double *own = u_at(update, free_bone[i], free_bone[i]);
+    for (int i = 0; i < affine->bones; i++) {
+        const double *own = u_at(affine->update, affine->free_bone[i], affine->free_bone[i]);
         trace += own[0] + own[1] + own[2] + own[9];
     }
-    const double ridge = RIDGE * trace / (4.0 * n) + 1e-300;
-    for (int i = 0; i < n; i++) {
-        for (int j = 0; j < n; j++) {
+    return RIDGE * trace / (4.0 * affine->bones) + 1e-300;
+}
+
+static void fill_system(const Affine *affine, double ridge) {
+    const size_t n = (size_t)affine->bones, size = 4 * n;
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j < n; j++) {
             double block[16];
-            full_form(u_at(update, free_bone[i], free_bone[j]), block);
+            full_form(u_at(affine->update, affine->free_bone[i], affine->free_bone[j]), block);
             for (size_t k = 0; k < 16; k++) {
-                u[(4 * (size_t)i + k / 4) * size + 4 * (size_t)j + k % 4] = block[k];
+                affine->system[(4 * i + k / 4) * size + 4 * j + k % 4] = block[k];
             }
         }
     }
     for (size_t i = 0; i < size; i++) {
-        u[i * size + i] += ridge;
+        affine->system[i * size + i] += ridge;
     }
-    for (int row = 0; row < rows; row++) {
-        const double *c = update->moments->c + (size_t)row * ld;
-        const double *m = model->transform + (size_t)row * ld;
-        for (int i = 0; i < n; i++) {
-            double *out = y + (size_t)row * size + 4 * (size_t)i;
-            for (int k = 0; k < 4; k++) {
-                out[k] = c[4 * free_bone[i] + k] + ridge * m[4 * free_bone[i] + k];
-            }
-            for (int b = 0; b < model->bones; b++) {
-                if (model->held_bone[b]) {
-                    double block[16];
-                    full_form(u_at(update, b, free_bone[i]), block);
-                    for (int k = 0; k < 16; k++) {
-                        out[k % 4] -= m[4 * b + k / 4] * block[k];
-                    }
+}
+
+/* C' - held bones' part + ridge M' of one row */
+static void fill_right(const Affine *affine, int frame, size_t row, double ridge, double *out) {
+    const Update *update = affine->update;
+    const Model *model = update->model;
+    const double *c = update->moments->c + row * 4 * (size_t)model->capacity;
+    const double *m = model->transform + row * 4 * (size_t)model->capacity;
+    for (int i = 0; i < affine->bones; i++, out += 4) {
+        const int to = affine->free_bone[i];
+        for (int k = 0; k < 4; k++) {
+            out[k] = c[4 * to + k] + ridge * m[4 * to + k];
+        }
+        for (int b = 0; b < model->bones; b++) {
+            if (holds(model, frame, b)) {
+                double block[16];
+                full_form(u_at(update, b, to), block);
+                for (int k = 0; k < 16; k++) {
+                    out[k % 4] -= m[4 * b + k / 4] * block[k];
                 }
             }
         }
     }
-    if (solve_positive((int)size, u, rows, y)) {
-        return 1; /* too degenerate to improve: the bones stay */
+}
+
+/* (U + ridge) M' = C' - held bones' part + ridge M', over the free bones; if that is too degenerate to improve
+ * anything, the bones stay. */
+static void solve_affine(Affine *affine) {
+    Model *model = affine->update->model;
+    const size_t size = 4 * (size_t)affine->bones, ld = 4 * (size_t)model->capacity;
+    const double ridge = affine_ridge(affine);
+    fill_system(affine, ridge);
+    for (int i = 0; i < 3 * affine->frames; i++) {
+        const int frame = affine->frame[i / 3];
+        fill_right(affine, frame, 3 * (size_t)frame + (size_t)(i % 3), ridge,
+                   affine->answer + (size_t)i * size);
     }
-    for (int row = 0; row < rows; row++) {
-        double *m = model->transform + (size_t)row * ld;
-        for (int i = 0; i < n; i++) {
-            memcpy(m + 4 * free_bone[i], y + (size_t)row * size + 4 * (size_t)i, 4 * sizeof *m);
+    if (solve_positive((int)size, affine->system, 3 * affine->frames, affine->answer)) {
+        return;
+    }
+    for (int i = 0; i < 3 * affine->frames; i++) {
+        double *m = model->transform + (3 * (size_t)affine->frame[i / 3] + (size_t)(i % 3)) * ld;
+        for (int j = 0; j < affine->bones; j++) {
+            memcpy(m + 4 * affine->free_bone[j], affine->answer + (size_t)i * size + 4 * (size_t)j,
+                   4 * sizeof *m);
         }
     }
-    return 1;
+}
+
+/* Frames from `first` on that hold what it holds, and the bones that are free in them. */
+static void gather_alike(Affine *affine, int first) {
+    const Model *model = affine->update->model;
+    const uint8_t *held = model->held + (size_t)first * (size_t)model->capacity;
+    affine->bones = affine->frames = 0;
+    for (int b = 0; b < model->bones; b++) {
+        if (!held[b]) {
+            affine->free_bone[affine->bones++] = b;
+        }
+    }
+    for (int f = first; f < affine->update->problem->frames; f++) {
+        const uint8_t *other = model->held + (size_t)f * (size_t)model->capacity;
+        if (!affine->solved[f] && memcmp(held, other, (size_t)model->bones) == 0) {
+            affine->solved[f] = 1;
+            affine->frame[affine->frames++] = f;
+        }
+    }
+}
+
+static int fit_affine(Update *update) {
+    Arena *arena = &update->call->arena;
+    const size_t size = 4 * (size_t)update->model->bones, frames = (size_t)update->problem->frames;
+    Affine affine = {.update = update};
+    affine.free_bone = arena_take(arena, size, sizeof(int));
+    affine.frame = arena_take(arena, frames, sizeof(int));
+    affine.solved = arena_take(arena, frames, 1);
+    affine.system = arena_take(arena, size * size, sizeof(double));
+    affine.answer = arena_take(arena, 3 * frames * size, sizeof(double));
+    for (int f = 0; f < update->problem->frames && !arena->failed && !call_poll(update->call, -1); f++) {
+        if (!affine.solved[f]) {
+            gather_alike(&affine, f);
+            if (affine.bones > 0) {
+                solve_affine(&affine);
+            }
+        }
+    }
+    return !arena->failed;
+}
+
+static int run(Update *update, int flexible) {
+    Call *call = update->call;
+    ArenaPiece *mark = arena_mark(&call->arena);
+    const size_t bones = (size_t)update->model->bones;
+    update->first = arena_take(&call->arena, bones + 1, sizeof(int));
+    update->other = arena_take(&call->arena, bones * bones, sizeof(int));
+    int done = !call->arena.failed;
+    if (done && flexible) {
+        done = fit_affine(update);
+    } else if (done) {
+        list_neighbours(update);
+        pool_run(call->pool, update->problem->frames, sweep_frame, update);
+    }
+    arena_return(&call->arena, mark);
+    return done && !call->cancelled;
 }
 
 int transforms_update(Call *call, const Problem *problem, Model *model, Moments *moments, int flexible,
                       int sweeps) {
-    ArenaPiece *mark = arena_mark(&call->arena);
-    const size_t bones = (size_t)model->bones;
-    Update update = {call, problem, model, moments, sweeps, NULL, NULL};
-    update.first = arena_take(&call->arena, bones + 1, sizeof(int));
-    update.other = arena_take(&call->arena, bones * bones, sizeof(int));
-    int done = !call->arena.failed;
-    if (done && flexible) {
-        done = fit_affine(&update, update.other);
-    } else if (done) {
-        list_neighbours(&update);
-        pool_run(call->pool, problem->frames, sweep_frame, &update);
+    Update update = {.call = call, .problem = problem, .model = model, .moments = moments, .sweeps = sweeps};
+    return run(&update, flexible);
+}
+
+int transforms_settle(Call *call, const Problem *problem, Model *model, Moments *moments, int flexible,
+                      int most, const double *square) {
+    Update update = {.call = call,
+                     .problem = problem,
+                     .model = model,
+                     .moments = moments,
+                     .sweeps = most,
+                     .square = square};
+    int slowest = 0;
+    update.taken = arena_take(&call->arena, (size_t)problem->frames, sizeof(int));
+    if (!update.taken || !run(&update, flexible)) {
+        return -1;
     }
-    arena_return(&call->arena, mark);
-    return done && !call->cancelled;
+    for (int f = 0; f < problem->frames; f++) {
+        slowest = update.taken[f] > slowest ? update.taken[f] : slowest;
+    }
+    return slowest;
 }

@@ -8,7 +8,8 @@
 
 #include "pass.h"
 
-static const double RIDGE = 1e-14; /* of |x|^2: covers the rounding of the Gram matrix */
+static const double RIDGE = 1e-14;     /* of |x|^2: covers the rounding of the Gram matrix */
+static const double LEAST_LEFT = 1e-6; /* beside held groups: less is not worth a bone */
 
 static void monomials_of(const double p[3], double monomial[MONOMIALS]) {
     const double x = p[0], y = p[1], z = p[2];
@@ -20,7 +21,53 @@ static int may_use(const PassPlan *plan, int v, int b) {
     return plan->candidates[(size_t)v * (size_t)plan->bytes + (size_t)(b >> 3)] >> (b & 7) & 1;
 }
 
-/* Neighbours' mean weights, by the weights before this pass. */
+/* What groups that are held carry of a vertex. */
+typedef struct Held {
+    Support support;
+    double left; /* 1 less its sum */
+} Held;
+
+static void load_held(const Pass *pass, const Scratch *s, int v, Held *held) {
+    const Model *model = pass->model;
+    const size_t at = (size_t)v * (size_t)model->influences;
+    held->support.count = 0;
+    held->left = 1;
+    for (int k = 0; pass->holds_groups && k < model->influences && model->bone[at + (size_t)k] >= 0; k++) {
+        const int b = model->bone[at + (size_t)k];
+        if (model->held_group[b]) {
+            held->support.bone[held->support.count] = s->local[b];
+            held->support.weight[held->support.count++] = model->weight[at + (size_t)k];
+            held->left -= model->weight[at + (size_t)k];
+        }
+    }
+}
+
+/* Bars held groups from the bones that may carry what is left; 0 when nothing is left to do so. */
+static int bar_held(const Pass *pass, Scratch *s, int n, const Held *held) {
+    int open = 0;
+    for (int b = 0; b < n; b++) {
+        s->allowed[b] = s->allowed[b] && !pass->model->held_group[s->at_hand[b]];
+        open += s->allowed[b];
+    }
+    for (int b = 0; b < n && open == 0; b++) { /* better a bone from afar than a vertex that is not carried */
+        s->allowed[b] = !pass->model->held_group[s->at_hand[b]];
+    }
+    return held->left > LEAST_LEFT && held->support.count < pass->model->influences &&
+           memchr(s->allowed, 1, (size_t)n) != NULL;
+}
+
+/* What was solved are shares of what is left: together with what is held they sum to one. */
+static void join_held(const Held *held, Support *support) {
+    for (int i = 0; i < support->count; i++) {
+        support->weight[i] *= held->left;
+    }
+    for (int i = 0; i < held->support.count; i++) {
+        support->bone[support->count] = held->support.bone[i];
+        support->weight[support->count++] = held->support.weight[i];
+    }
+}
+
+/* Neighbours' mean weights, by the weights before this pass, over the bones that may be used. */
 static void neighbours_mean(const Pass *pass, Scratch *s, int n, int v) {
     const Graph *graph = &pass->problem->graph;
     const size_t k = (size_t)pass->model->influences;
@@ -31,7 +78,7 @@ static void neighbours_mean(const Pass *pass, Scratch *s, int n, int v) {
         const size_t u = (size_t)graph->neighbour[e] * k;
         for (size_t i = 0; i < k && pass->old_bone[u + i] >= 0; i++) {
             const int b = s->local[pass->old_bone[u + i]];
-            if (b >= 0) {
+            if (b >= 0 && !pass->model->held_group[pass->old_bone[u + i]]) {
                 s->mean[b] += pass->old_weight[u + i];
                 sum += pass->old_weight[u + i];
             }
@@ -42,22 +89,24 @@ static void neighbours_mean(const Pass *pass, Scratch *s, int n, int v) {
     }
 }
 
-/* The vertex's least squares at rest position p. */
+/* The vertex's least squares at rest position p, for what held groups leave of it. */
 static void view_at(const Pass *pass, Scratch *s, int n, int v, const double *d, const double p[3],
-                    int smooth) {
+                    const Held *held, int smooth) {
     VertexView *view = &s->view;
-    const double square = pass->problem->square[v];
     monomials_of(p, view->monomial);
     view->smoothing = smooth ? pass->plan->smoothing : 0;
-    view->square = square;
-    view->ridge = RIDGE * (square + pass->problem->frames);
+    view->square = pass->problem->square[v];
     for (int i = 0; i < n; i++) {
         const double *di = d + 4 * i;
         view->linear[i] = di[0] * p[0] + di[1] * p[1] + di[2] * p[2] + di[3];
-        if (view->smoothing > 0) {
-            view->linear[i] += view->smoothing * s->mean[i];
-            view->square += view->smoothing * s->mean[i] * s->mean[i];
-        }
+    }
+    if (held->support.count > 0) {
+        view_hold(view, &held->support, held->left);
+    }
+    view->ridge = RIDGE * (view->square + pass->problem->frames);
+    for (int i = 0; i < n && view->smoothing > 0; i++) {
+        view->linear[i] += view->smoothing * s->mean[i];
+        view->square += view->smoothing * s->mean[i] * s->mean[i];
     }
     view_begin(view);
 }
@@ -134,23 +183,26 @@ void vertex_solve(const Pass *pass, Scratch *s, int n, int v, const double *d, S
     const Problem *problem = pass->problem;
     const PassPlan *plan = pass->plan;
     double *p = pass->model->rest + 3 * (size_t)v;
-    const int keep = keeps_weights(pass, v);
     for (int b = 0; b < n; b++) {
         s->allowed[b] = (uint8_t)(plan->bytes == 0 || may_use(plan, v, s->at_hand[b]));
     }
+    Held held;
+    load_held(pass, s, v, &held);
+    const int keep = keeps_weights(pass, v) || (pass->holds_groups && !bar_held(pass, s, n, &held));
     load_support(pass, s, v, keep, support);
     if (!keep) {
         const int smooth = plan->smoothing > 0;
         if (smooth) {
             neighbours_mean(pass, s, n, v);
         }
-        view_at(pass, s, n, v, d, p, smooth);
-        weights_solve(&s->view, pass->model->influences, plan->search, support);
+        view_at(pass, s, n, v, d, p, &held, smooth);
+        weights_solve(&s->view, pass->model->influences - held.support.count, plan->search, support);
+        join_held(&held, support);
         store_support(pass, s, v, support);
     }
     double form[MONOMIALS], blend[4];
     blend_form(&s->view, support, d, form, blend);
-    if (plan->solve_rest) {
+    if (plan->solve_rest && !(problem->held_rest && problem->held_rest[v])) {
         rest_solve(form, blend, plan->rest_pull, problem->rest + 3 * (size_t)v, p);
     }
     pass->model->error[v] = squared_error(form, blend, p, problem->square[v]);
@@ -158,7 +210,8 @@ void vertex_solve(const Pass *pass, Scratch *s, int n, int v, const double *d, S
 
 void vertex_removal_costs(const Pass *pass, Scratch *s, int n, int v, const double *d, const Support *support,
                           double *cost) {
-    view_at(pass, s, n, v, d, pass->model->rest + 3 * (size_t)v, 0);
+    const Held nothing = {.left = 1};
+    view_at(pass, s, n, v, d, pass->model->rest + 3 * (size_t)v, &nothing, 0);
     Support now = *support;
     now.value = pass->model->error[v];
     for (int i = 0; i < support->count; i++) {

@@ -34,6 +34,25 @@ static void sum_monomials(int n, int stride, const double *restrict form, const 
     }
 }
 
+/* With w = left u the residual is left (sum u M p~ - x'), x' = (x - what is held) / left; what is held is taken
+ * from x bone by bone. */
+void view_hold(VertexView *view, const Support *held, double left) {
+    for (int i = 0; i < held->count; i++) {
+        const int b = held->bone[i];
+        const double *form = view->gram + (size_t)b * MONOMIALS * (size_t)view->stride;
+        const double w = held->weight[i];
+        sum_monomials(view->n, view->stride, form, view->monomial, 0, view->slope);
+        view->square += w * (w * view->slope[b] - 2 * view->linear[b]);
+        for (int c = 0; c < view->n; c++) {
+            view->linear[c] -= w * view->slope[c];
+        }
+    }
+    view->square = view->square > 0 ? view->square / (left * left) : 0;
+    for (int c = 0; c < view->n; c++) {
+        view->linear[c] /= left;
+    }
+}
+
 void view_begin(VertexView *view) {
     memset(view->ready, 0, (size_t)view->n);
     sum_monomials(view->n, view->stride, view->diagonal, view->monomial, view->square + view->smoothing,

@@ -30,6 +30,9 @@ typedef struct Support {
     double value; /* w' Q w */
 } Support;
 
+/* `held` carries the vertex as far as it goes, and what is left is to be solved: linear and square become
+ * those of weights that are shares of what is left. Before view_begin. */
+void view_hold(VertexView *view, const Support *held, double left);
 /* Makes rows, own and linear valid for new monomials and linear terms. */
 void view_begin(VertexView *view);
 /* Lowers support->value within `influences` bones; never raises it. With `search`, also from nothing. */

@@ -229,6 +229,8 @@ def test_flags_cover_every_setting_and_imply_what_they_belong_to():
     assert parsed("--budget", "0.5").bones_by == "BUDGET"
     assert parsed("--frame-end", "9").frames == "CUSTOM"
     assert parsed("--rest-frame", "3").rest == "FRAME"
+    placed = parsed("--root-place", "1", "-0.5", "2")
+    assert (placed.root, placed.root_place) == ("PLACE", (1.0, -0.5, 2.0))
     assert not parsed("--no-locality").locality
     assert parsed("--preset", "cloth").bones == options.preset_values("CLOTH")["bones"]
     assert parsed("--preset", "cloth", "--bones", "7").bones == 7

@@ -96,7 +96,9 @@ typedef struct Case {
     int32_t influence_bones[MOST_VERTICES * OSSIFY_MAX_INFLUENCES];
     float influence_weights[MOST_VERTICES * OSSIFY_MAX_INFLUENCES];
     float corrected[MOST_VERTICES * 3];
-    uint8_t held_bones[MOST_BONES];
+    uint8_t held_transforms[MOST_FRAMES * MOST_BONES];
+    uint8_t held_groups[MOST_BONES], held_joints[MOST_BONES];
+    uint8_t held_rest[MOST_VERTICES];
     uint8_t held_vertices[MOST_VERTICES];
     int64_t allocations_left; /* < 0: no end */
     int64_t calls_left;       /* of the watcher; < 0: no end */
@@ -209,12 +211,13 @@ static void read_rig(Reader *r, Case *c) {
     for (int i = 0; i < MOST_VERTICES; i++)
         c->held_vertices[i] = byte(r) & 1;
     for (int i = 0; i < MOST_BONES; i++)
-        c->held_bones[i] = byte(r) & 1;
+        for (int f = 0, bit = byte(r) & 1; f < MOST_FRAMES; f++)
+            c->held_transforms[f * MOST_BONES + i] = (uint8_t)bit;
     rig->transforms = below(r, 64) == 63 ? NULL : c->transforms;
     rig->influence_bones = below(r, 64) == 63 ? NULL : c->influence_bones;
     rig->influence_weights = below(r, 64) == 63 ? NULL : c->influence_weights;
     rig->rest = below(r, 64) == 63 ? NULL : c->corrected;
-    rig->held_bones = below(r, 4) == 3 ? c->held_bones : NULL;
+    rig->held_transforms = below(r, 4) == 3 ? c->held_transforms : NULL;
     rig->held_vertices = below(r, 4) == 3 ? c->held_vertices : NULL;
     c->info.struct_size = below(r, 64) == 63 ? whole(r) : (int64_t)sizeof c->info;
 }

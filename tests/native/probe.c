@@ -76,7 +76,7 @@ void workshop_close(Workshop *workshop) {
 void stage_open(Stage *stage, const ossify_poses *poses, const ossify_rig *rig, ossify_settings settings) {
     Call *call = &stage->workshop.call;
     workshop_open(&stage->workshop, settings);
-    CHECK(problem_prepare(call, poses, poses->rest, rig->held_vertices, &stage->problem, &stage->placement));
+    CHECK(problem_prepare(call, poses, poses->rest, rig, &stage->problem, &stage->placement));
     CHECK(
         model_make(call, &stage->problem, (int)rig->bone_capacity, (int)settings.influences, &stage->model));
     rig_read(&stage->problem, &stage->placement, rig, settings.bone_kind == OSSIFY_RIGID, &stage->model);

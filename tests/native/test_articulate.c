@@ -528,7 +528,7 @@ TEST(a_loose_joint_stays_marked) {
 
 /* One thing wrong at a time, by number; returns what the sentence must hold, or NULL after the last. */
 static const char *spoil(Case *c, int what) {
-    static uint8_t held[3] = {0, 0, 1};
+    static uint8_t held[3 * 64] = {0, 0, 0, 0, 0, 1};
     switch (what) {
     case 0:
         c->answer.rig.given = OSSIFY_GIVEN_WEIGHTS;
@@ -537,8 +537,8 @@ static const char *spoil(Case *c, int what) {
         c->settings.bone_kind = OSSIFY_FLEXIBLE;
         return "settings.bone_kind is 1: bones that turn about joints are OSSIFY_RIGID";
     case 2:
-        c->answer.rig.held_bones = held;
-        return "rig.held_bones[2] is set: joints that hold move every bone";
+        c->answer.rig.held_transforms = held;
+        return "rig.held_transforms[1][2] is set: joints that hold move every bone";
     case 3:
         c->skeleton.parents[1] = 7;
         return "skeleton.parents[1] is 7: it must be -1 (a root) or a bone, 0..2";

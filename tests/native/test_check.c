@@ -15,7 +15,7 @@ typedef struct Input {
     ossify_settings settings;
     Answer answer;
     ossify_rig whole; /* the answer's rig before its fields were spoilt */
-    uint8_t held_bones[4], held_vertices[200];
+    uint8_t held[200];
 } Input;
 
 static Input *input(void) {
@@ -199,9 +199,12 @@ TEST(a_rig_without_room_is_refused) {
 
 TEST(contradictions_are_refused) {
     REFUSED("rig.given is 4", rig->given = 4);
-    REFUSED("rig.held_bones is set but rig.given is 2", (rig->held_bones = in->held_bones, rig->given = 2));
-    REFUSED("rig.held_vertices is set but rig.given is 1",
-            (rig->held_vertices = in->held_vertices, rig->given = 1));
+    REFUSED("rig.held_transforms is set but rig.given is 2: add OSSIFY_GIVEN_TRANSFORMS, or set "
+            "held_transforms to NULL",
+            (rig->held_transforms = in->held, rig->given = 2));
+    REFUSED("rig.held_vertices is set but rig.given is 1", (rig->held_vertices = in->held, rig->given = 1));
+    REFUSED("rig.held_groups is set but rig.given is 1", (rig->held_groups = in->held, rig->given = 1));
+    REFUSED("rig.held_rest is set but rig.given is 0", (rig->held_rest = in->held, rig->given = 0));
     REFUSED("rig.bones is 0: the rig must come with 1..3 bones", rig->bones = 0);
     REFUSED("rig.bones is 4: the rig must come with 1..3 bones", rig->bones = 4);
     REFUSED("settings.budget_kind is 1 and rig.given is 3",
@@ -254,7 +257,7 @@ TEST(given_weights_that_make_no_sense_are_named) {
 
 TEST(a_held_vertex_with_too_many_bones_is_named) {
     REFUSED("held_vertices[9] is set, but that vertex has 2 bones and settings.influences is 1",
-            (in->settings.influences = 1, rig->held_vertices = in->held_vertices, in->held_vertices[9] = 1,
+            (in->settings.influences = 1, rig->held_vertices = in->held, in->held[9] = 1,
              rig->influence_bones[18] = 0, rig->influence_bones[19] = 1, rig->influence_weights[18] = 0.5f,
              rig->influence_weights[19] = 0.5f));
 }

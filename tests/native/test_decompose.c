@@ -639,17 +639,25 @@ TEST(a_rest_pose_of_another_size_ends_well) {
 
 /* ---- what is given and what is held */
 
-TEST(held_bones_come_back_equal_to_the_bit) {
-    for (int way = 0; way < 8; way++) {
+/* [f][5]: what bones are held, in all frames or, with `some`, in every third. */
+static uint8_t *held_transforms(const ossify_poses *poses, const uint8_t bones[5], int some) {
+    uint8_t *held = calloc(5 * (size_t)poses->frame_count, 1);
+    for (int64_t i = 0; i < 5 * poses->frame_count; i++)
+        held[i] = bones[i % 5] && (!some || i / 5 % 3 == 0);
+    return held;
+}
+
+TEST(held_transforms_come_back_equal_to_the_bit) {
+    for (int way = 0; way < 16; way++) {
         Synthetic s = noisy_rig(way % 2);
-        const uint8_t held[5] = {0, 1, 0, 0, 1};
+        uint8_t *held = held_transforms(&s.poses, (const uint8_t[5]){0, 1, 0, 0, 1}, way / 8);
         ossify_settings settings = refit_settings(&s);
         Answer given = near_truth(&s, 0.02), answer = answer_of(&s.poses, &given.rig);
         int moved = 0;
         settings.bone_kind = way % 2;
         settings.locality = way / 2 % 2;
-        answer.rig.given = way / 4 ? OSSIFY_GIVEN_TRANSFORMS : 3;
-        answer.rig.held_bones = held;
+        answer.rig.given = way / 4 % 2 ? OSSIFY_GIVEN_TRANSFORMS : 3;
+        answer.rig.held_transforms = held;
         test_case("way %d", way);
         CHECK(ossify_decompose(&s.poses, &settings, &answer.rig, &answer.info) >= 0);
         check_rig(&s.poses, &answer.rig, way % 2 == 0);
@@ -657,10 +665,11 @@ TEST(held_bones_come_back_equal_to_the_bit) {
             for (int b = 0; b < 5; b++) {
                 int same = memcmp(answer.rig.transforms + 12 * (f * 5 + b),
                                   given.rig.transforms + 12 * (f * 5 + b), 12 * sizeof(double)) == 0;
-                CHECK(same || !held[b]);
+                CHECK(same || !held[f * 5 + b]);
                 moved += !same;
             }
         CHECK(moved > 0);
+        free(held);
         answer_free(&given);
         answer_free(&answer);
         synthetic_free(&s);
@@ -670,14 +679,14 @@ TEST(held_bones_come_back_equal_to_the_bit) {
 /* A held bone may be anything; the others are fitted around it as it is. */
 TEST(held_bones_that_are_not_rigid_are_solved_around) {
     Synthetic s = noisy_rig(1); /* a flexible truth, of which one bone is held while the others are rigid */
-    const uint8_t held[5] = {0, 1, 0, 0, 0};
+    uint8_t *held = held_transforms(&s.poses, (const uint8_t[5]){0, 1, 0, 0, 0}, 0);
     for (int local = 0; local < 2; local++) {
         ossify_settings settings = refit_settings(&s);
         Answer answer = answer_of(&s.poses, &s.truth);
         settings.locality = local;
         settings.iterations = 40;
         settings.quality = OSSIFY_BEST;
-        answer.rig.held_bones = held;
+        answer.rig.held_transforms = held;
         CHECK(ossify_decompose(&s.poses, &settings, &answer.rig, &answer.info) >= 0);
         for (int64_t f = 0; f < s.poses.frame_count; f++)
             CHECK(memcmp(answer.rig.transforms + 12 * (f * 5 + 1), s.truth.transforms + 12 * (f * 5 + 1),
@@ -686,6 +695,7 @@ TEST(held_bones_that_are_not_rigid_are_solved_around) {
             judge_weights(&s.poses, &answer.rig, NULL); /* as they are written, not as they were turned */
         answer_free(&answer);
     }
+    free(held);
     synthetic_free(&s);
 }
 

@@ -37,7 +37,7 @@ TEST(a_removed_bone_leaves_its_share_to_the_others) {
         Model *model = &stage.model, before;
         int lost = 0;
         CHECK(model_make(&stage.workshop.call, &stage.problem, BONES, K, &before));
-        model->held_bone[BONES - 1] = 1;
+        model->held[2 * BONES + BONES - 1] = model->held_group[BONES - 1] = 1;
         model_copy(&stage.problem, model, &before);
         CHECK(memcmp(before.transform, model->transform, 9 * BONES * 4 * sizeof(double)) == 0);
         model_remove_bone(&stage.problem, model, gone);
@@ -48,7 +48,9 @@ TEST(a_removed_bone_leaves_its_share_to_the_others) {
                 CHECK(memcmp(model->transform + 4 * (row * BONES + b),
                              before.transform + 4 * (row * BONES + (b == gone ? BONES - 1 : b)),
                              4 * sizeof(double)) == 0);
-        CHECK(gone == BONES - 1 || model->held_bone[gone] == 1);
+        CHECK(gone == BONES - 1 || model->held_group[gone] == 1);
+        for (int f = 0; f < 3; f++)
+            CHECK_INT(model->held[f * BONES + gone], f == 2);
         for (int v = 0; v < stage.problem.vertices && !test_failed(); v++) {
             double left = 0;
             int used = 0;

@@ -245,7 +245,7 @@ TEST(a_model_of_the_sample_is_carried_to_the_whole) {
         CHECK(explore(call, &levels.few, 4, &effort, 0, &few));
         CHECK_INT(few.bones, 4);
         CHECK(problem_erms(&levels.few, model_objective(&levels.few, &few)) < 0.01);
-        CHECK(levels_carry(call, &stage.problem, &levels, &few, &model));
+        CHECK(levels_carry(call, &stage.problem, &levels, &few, 0, &model));
         CHECK_INT(model.bones, 4);
         CHECK(pass_make(call, &stage.problem, &model, &moments));
         pass_run(call, &stage.problem, &model, &moments, &solve);

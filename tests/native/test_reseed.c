@@ -147,7 +147,8 @@ TEST(inserted_bones_leave_held_vertices_alone) {
     uint8_t held[200];
     Stage stage;
     Moments moments;
-    memset(held, 1, sizeof held);
+    for (int v = 0; v < 200; v++)
+        held[v] = v % 2 == 0;
     s.truth.held_vertices = held;
     stage_open(&stage, &s.poses, &s.truth, plain_settings(3));
     stage.model.bones = 2;
@@ -156,18 +157,28 @@ TEST(inserted_bones_leave_held_vertices_alone) {
         stage.model.bone[i] = stage.model.bone[i] == 2 ? 1 : stage.model.bone[i];
     pass_run(&stage.workshop.call, &stage.problem, &stage.model, &moments, &keep_all);
     CHECK_INT(reseed_insert(&stage.workshop.call, &stage.problem, &stage.model, 1, NULL), 1);
-    CHECK_INT(vertices_of(&stage.model, &stage.problem, 2), 0);
+    for (int v = 0; v < stage.problem.vertices; v++)
+        for (int k = 0; k < stage.model.influences; k++)
+            CHECK(stage.model.bone[stage.model.influences * v + k] != 2 || !stage.problem.held[v]);
+    CHECK(vertices_of(&stage.model, &stage.problem, 2) > 0);
+    memset(held, 1, sizeof held);
+    stage.problem.held = held;
+    stage.model.bones = 2;
+    CHECK_INT(reseed_insert(&stage.workshop.call, &stage.problem, &stage.model, 1, NULL), 0);
     stage_close(&stage);
     synthetic_free(&s);
 }
 
 TEST(the_cheapest_bone_is_not_a_held_one) {
     const double cost[4] = {3, 1, 0.5, 2};
-    uint8_t held[4] = {0, 0, 1, 0};
-    Model model = {.bones = 4, .held_bone = held};
-    CHECK_INT(reseed_cheapest(&model, cost), 1);
-    held[2] = 0;
-    CHECK_INT(reseed_cheapest(&model, cost), 2);
+    uint8_t held[8] = {0, 0, 0, 0, 0, 0, 1, 0}, group[4] = {0};
+    Problem problem = {.frames = 2};
+    Model model = {.bones = 4, .capacity = 4, .held = held, .held_group = group};
+    CHECK_INT(reseed_cheapest(&problem, &model, cost), 1); /* the third is held in one frame */
+    held[6] = 0;
+    CHECK_INT(reseed_cheapest(&problem, &model, cost), 2);
+    group[2] = 1;
+    CHECK_INT(reseed_cheapest(&problem, &model, cost), 1);
     memset(held, 1, sizeof held);
-    CHECK_INT(reseed_cheapest(&model, cost), -1);
+    CHECK_INT(reseed_cheapest(&problem, &model, cost), -1);
 }

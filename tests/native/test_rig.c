@@ -110,16 +110,19 @@ TEST(what_is_held_is_not_written) {
     Synthetic s = make_rig(0);
     ossify_settings settings = settings_for(0);
     Answer answer = answer_start(&s.poses, &settings);
-    const uint8_t bones[BONES] = {0, 1, 0, 0};
+    uint8_t transforms[4 * BONES] = {0};
     uint8_t vertices[200] = {0, 0, 1};
     Stage stage;
-    s.truth.held_bones = bones;
+    for (int f = 0; f < 3; f++) /* and not the last */
+        transforms[f * BONES + 1] = 1;
+    s.truth.held_transforms = transforms;
     s.truth.held_vertices = vertices;
     stage_open(&stage, &s.poses, &s.truth, settings);
     rig_write(&stage.problem, &stage.placement, &stage.model, s.rest, &answer.rig);
     for (int f = 0; f < 4; f++)
         for (int i = 0; i < 12; i++)
-            CHECK(answer.rig.transforms[12 * (f * BONES + 1) + i] == 0);
+            CHECK(answer.rig.transforms[12 * (f * BONES + 1) + i] == 0 || f == 3);
+    CHECK(answer.rig.transforms[12 * (3 * BONES + 1)] != 0);
     for (int v = 0; v < 4; v++)
         CHECK((answer.rig.influence_weights[K * v] == 0) == (v == 2));
     CHECK(memcmp(answer.rig.rest, s.rest, 3 * (size_t)s.poses.vertex_count * sizeof(float)) == 0);
@@ -161,19 +164,21 @@ TEST(given_bones_that_are_not_rigid_are_made_so) {
                                     {1, 0.5, 0, 0, 1, 0.5, 0, 0, 1}};
     Synthetic s = make_rig(0);
     ossify_settings settings = settings_for(0);
-    const uint8_t held[BONES] = {0, 0, 0, 1};
+    uint8_t held[4 * BONES] = {0};
     Answer answer = answer_start(&s.poses, &settings);
     Stage stage;
     for (int f = 0; f < 4; f++)
         for (int b = 0; b < BONES; b++)
             for (int i = 0; i < 9; i++)
                 s.truth.transforms[12 * (f * BONES + b) + i / 3 * 4 + i % 3] = odd[b][i];
-    s.truth.held_bones = held;
+    for (int f = 0; f < 4; f++)
+        held[f * BONES + 3] = 1;
+    s.truth.held_transforms = held;
     stage_open(&stage, &s.poses, &s.truth, settings);
     for (int i = 0; i < 3; i++) /* held: as it is */
         CHECK(memcmp(stage.model.transform + 4 * (i * BONES + 3), s.truth.transforms + 12 * 3 + 4 * i,
                      3 * sizeof(double)) == 0);
-    memset(stage.model.held_bone, 0, BONES);
+    memset(stage.model.held, 0, 4 * BONES);
     stage.model.bones = 3;
     for (int v = 0; v < stage.problem.vertices; v++)
         memcpy(stage.model.bone + K * v, (int[K]){0, -1, -1}, sizeof(int[K]));

@@ -205,7 +205,8 @@ static int thin_and_carry(Stage *stage) {
     return levels_make(call, &stage->problem, &effort, &levels) &&
            model_make(call, &levels.few, explore_capacity(3, &effort), 2, &few) &&
            model_make(call, &stage->problem, few.capacity, 2, &model) &&
-           cluster(call, &levels.few, 3, &few) && levels_carry(call, &stage->problem, &levels, &few, &model);
+           cluster(call, &levels.few, 3, &few) &&
+           levels_carry(call, &stage->problem, &levels, &few, 0, &model);
 }
 
 TEST(every_allocation_refused_while_thinning) {

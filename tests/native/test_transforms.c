@@ -10,7 +10,8 @@
 
 enum { BONES = 4, FRAMES = 5 };
 
-/* The true weights with noise on the frames, and the bones all where they rest. */
+/* The true weights with noise on the frames, and the bones all where they rest, less those that are held
+ * [FRAMES][BONES]. */
 static Synthetic open_lost(Stage *stage, int flexible, const uint8_t *held) {
     SyntheticOptions options = {.vertices = 120,
                                 .frames = FRAMES,
@@ -23,11 +24,11 @@ static Synthetic open_lost(Stage *stage, int flexible, const uint8_t *held) {
     ossify_settings settings = plain_settings(BONES);
     settings.influences = 3;
     settings.bone_kind = flexible ? OSSIFY_FLEXIBLE : OSSIFY_RIGID;
-    s.truth.held_bones = held;
+    s.truth.held_transforms = held;
     stage_open(stage, &s.poses, &s.truth, settings);
     for (int row = 0; row < 3 * FRAMES; row++)
         for (int b = 0; b < BONES; b++)
-            for (int i = 0; i < 4 && !(held && held[b]); i++)
+            for (int i = 0; i < 4 && !(held && held[row / 3 * BONES + b]); i++)
                 stage->model.transform[4 * (row * BONES + b) + i] = row % 3 == i;
     return s;
 }
@@ -130,14 +131,14 @@ TEST(rigid_bones_stay_rotations) {
 /* At the affine optimum of all bones, sum_v w_b (x - y) p~' vanishes for each bone. */
 TEST(flexible_bones_leave_no_slope) {
     for (int hold = 0; hold < 2; hold++) {
-        const uint8_t held[BONES] = {0, 1, 0, 1};
+        const uint8_t held[FRAMES * BONES] = {0, 1, 0, 1, 0, 0, 0, 0, 0, 1, 0, 1, 1, 1, 1, 1, 0, 1, 0, 1};
         Stage stage;
         Synthetic s = open_lost(&stage, 1, hold ? held : NULL);
         double x[3 * FRAMES], y[3 * FRAMES];
         update(&stage, 1, 1);
         for (int b = 0; b < BONES; b++)
-            for (int row = 0; row < 3 * FRAMES && !(hold && held[b]); row++)
-                for (int i = 0; i < 4; i++) {
+            for (int row = 0; row < 3 * FRAMES; row++)
+                for (int i = 0; i < 4 && !(hold && held[row / 3 * BONES + b]); i++) {
                     double slope = 0;
                     for (int v = 0; v < stage.problem.vertices; v++) {
                         problem_read(&stage.problem, v, x);
@@ -154,10 +155,11 @@ TEST(flexible_bones_leave_no_slope) {
     }
 }
 
-TEST(held_bones_keep_their_bits) {
+TEST(held_transforms_keep_their_bits) {
     for (int flexible = 0; flexible < 2; flexible++)
         for (int all = 0; all < 2; all++) {
-            const uint8_t held[BONES] = {1, (uint8_t)all, 1, (uint8_t)all};
+            const uint8_t x = (uint8_t)all;
+            const uint8_t held[FRAMES * BONES] = {1, x, 1, x, x, x, x, x, 1, x, 1, x, x, 1, 1, x, 1, 1, 1, 1};
             Stage stage;
             Synthetic s = open_lost(&stage, flexible, held);
             double before[12 * FRAMES * BONES];
@@ -169,7 +171,7 @@ TEST(held_bones_keep_their_bits) {
                 for (int b = 0; b < BONES; b++) {
                     int same = memcmp(stage.model.transform + 4 * (row * BONES + b),
                                       before + 4 * (row * BONES + b), 4 * sizeof(double)) == 0;
-                    CHECK(same || !held[b]);
+                    CHECK(same || !held[row / 3 * BONES + b]);
                     moved += !same;
                 }
             CHECK(all ? moved == 0 : moved > 0);

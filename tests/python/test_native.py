@@ -323,10 +323,10 @@ def test_a_given_rig_is_where_the_descent_starts(eel):
     assert info.erms < 0.01
 
 
-def test_held_bones_and_vertices_stay(eel):
+def test_held_transforms_and_vertices_stay(eel):
     given = native.Rig(eel.transforms.copy(), eel.bones, eel.weights, eel.rest)
     given.transforms[:, 1:, :, 3] += 0.01
-    given.held_bones = np.array([1, 0, 0])
+    given.held_transforms = np.tile([1, 0, 0], (len(eel.frames), 1))
     given.held_vertices = np.arange(len(eel.rest)) < 50
     rig, _ = native.decompose(eel.rest, eel.frames, eel.triangles, few(), rig=given)
     np.testing.assert_array_equal(rig.transforms[:, 0], given.transforms[:, 0])
@@ -342,7 +342,7 @@ def test_held_bones_and_vertices_stay(eel):
         ({"influence_weights": None}, "come together"),
         ({"influence_bones": np.full((3, 2), 0)}, "rig.influence_bones has shape"),
         ({"rest": np.zeros((3, 3))}, "rig.rest has shape"),
-        ({"held_bones": np.zeros(7)}, "rig.held_bones"),
+        ({"held_transforms": np.zeros(7)}, "rig.held_transforms"),
     ],
 )
 def test_a_given_rig_of_the_wrong_shape_is_named(eel, changes, named):

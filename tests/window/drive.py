@@ -14,10 +14,12 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from hands import DRAWN, Screen, leave, play, wait_for
 
+import skeletons
+
 ZIP, PICTURES, RESULT = map(Path, sys.argv[sys.argv.index("--") + 1 :])
 MODULE = "bl_ext.user_default.ossify"
 CONVERT, CANCEL = "bpy.ops.ossify.convert(", "bpy.ops.ossify.cancel("
-LIMIT = 500  # seconds for everything
+LIMIT = 700  # seconds for everything
 # From the press until the scene is as it was, while the solver works and the viewport has been drawn. Here
 # all is drawn by the processor, which the solver and other programs want, too: the best of a few counts, and
 # where to draw the sidebar alone takes long with nothing else to do, a few times that is allowed.
@@ -245,6 +247,7 @@ def script():
     yield from it_converts()
     yield from one_undo_takes_it_back(before, blocks())
     yield from disturbances_do_no_harm()
+    yield from skeletons.script(screen, note, MODULE)
 
 
 def ended(error):

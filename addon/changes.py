@@ -94,7 +94,7 @@ def _compare_channels(found: Changes, then: memory.Snapshot, now: memory.Snapsho
                 found.rekeyed[now.bones.names[b]] = frames
 
 
-def _dense(influences, weights, numbers: dict[int, int]) -> np.ndarray:
+def dense_weights(influences, weights, numbers: dict[int, int]) -> np.ndarray:
     """[v][b] of the bones that are numbered"""
     lookup = np.full(max(numbers, default=-1) + 2, -1)
     lookup[list(numbers)] = list(numbers.values())
@@ -124,8 +124,8 @@ def _compare_meshes(
         if then.topology[index] != now.topology[index] or then.counts[index] != now.counts[index]:
             found.retopologised.append(name)
             continue
-        before = _dense(then.influences[old], then.weights[old], numbers)
-        after = _dense(now.influences[new], now.weights[new], numbers)
+        before = dense_weights(then.influences[old], then.weights[old], numbers)
+        after = dense_weights(now.influences[new], now.weights[new], numbers)
         rows = (np.abs(before - after) > _PAINTED).any(axis=1)
         if rows.any():
             found.repainted[name] = rows
@@ -134,13 +134,13 @@ def _compare_meshes(
             found.sculpted[name] = rows
 
 
-def find(armature) -> Changes:
-    """Compares the rig with what was noted of it; a rig without notes has no changes."""
+def find(armature, now: memory.Snapshot | None = None) -> Changes:
+    """Compares the rig, as it is `now`, with what was noted of it; a rig without notes has no changes."""
     then = memory.last(armature)
     found = Changes()
     if then is None:
         return found
-    now, size = memory.read(armature), _size(then.rest)
+    now, size = now or memory.read(armature), _size(then.rest)
     _compare_bones(found, then.bones, now.bones, size)
     _compare_channels(found, then, now, size)
     _compare_meshes(found, armature, then, now, size)

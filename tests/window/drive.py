@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import bpy
+import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from hands import DRAWN, Screen, leave, play, wait_for
@@ -20,8 +21,9 @@ MODULE = "bl_ext.user_default.ossify"
 CONVERT, CANCEL = "bpy.ops.ossify.convert(", "bpy.ops.ossify.cancel("
 LIMIT = 700  # seconds for everything
 # From the press until the scene is as it was, while the solver works and the viewport has been drawn. Here
-# all is drawn by the processor, which the solver and other programs want, too: the best of a few counts.
-CANCEL_LIMIT, CANCELS = 0.25, 3
+# all is drawn by the processor, which the solver and other programs want, too: the best of a few counts, and
+# where to draw the sidebar alone takes long with nothing else to do, a few times that is allowed.
+CANCEL_LIMIT, CANCELS, DRAWINGS = 0.25, 3, 3
 SETTLED = 0.5  # seconds without a new viewport
 GROWTH_LIMIT = 60.0  # until a progress bar has grown by a pixel
 PAUSE_LIMIT = 4.0  # of the interface; drawing is slow here
@@ -107,7 +109,7 @@ def stays_as(before, after_what):
 
 def the_sidebar_offers_it():
     yield from screen.open_sidebar("Ossify")
-    assert screen.bar_length(screen.picture("sidebar")) == 0
+    assert screen.bar_lengths(screen.picture("sidebar")) == (0, 0)
 
 
 def watch_viewport():
@@ -115,6 +117,17 @@ def watch_viewport():
     drawn = [time.monotonic()]
     bpy.types.SpaceView3D.draw_handler_add(lambda: drawn.append(time.monotonic()), (), "WINDOW", "POST_PIXEL")
     return drawn
+
+
+def drawing_the_sidebar():
+    """The seconds that takes while nothing is converted."""
+    took = []
+    for _ in range(5):
+        screen.region("UI").tag_redraw()
+        began = time.monotonic()
+        yield 0.001
+        took.append(time.monotonic() - began)
+    return float(np.median(took))
 
 
 def cancel_by(kind, place, drawn):
@@ -137,6 +150,9 @@ def in_the_viewport():
 def it_cancels(before):
     drawn = watch_viewport()
     take_long()
+    yield DRAWN
+    drawing = yield from drawing_the_sidebar()
+    limit = max(CANCEL_LIMIT, DRAWINGS * drawing)
     for what, kind, place in (
         ("ESC", "ESC", in_the_viewport),
         ("Cancel", "LEFTMOUSE", lambda: screen.button(CANCEL)),
@@ -145,27 +161,27 @@ def it_cancels(before):
         for _ in range(CANCELS):
             took.append((yield from cancel_by(kind, place, drawn)))
             yield from stays_as(before, what)
-        assert min(took) < CANCEL_LIMIT, f"{what} took {took} s"
+        assert min(took) < limit, f"{what} took {took} s where {limit:.2f} are allowed"
         assert max(took) < PAUSE_LIMIT, f"{what} took {took} s"
         seconds = ", ".join(f"{each:.2f}" for each in took)
-        note(f"{what} cancels within {seconds} s; the scene is as it was")
+        note(f"{what} cancels within {seconds} s ({drawing:.2f} s to draw a sidebar); the scene is as it was")
     screen.picture("cancelled")
 
 
-def the_bar_grows(before):
+def the_bars_grow(before):
     yield from solving()
-    lengths = []
+    first = last = (0, 0)
     until = time.monotonic() + GROWTH_LIMIT
-    while not lengths or lengths[-1] <= lengths[0]:
-        assert time.monotonic() < until, f"the progress bar had {lengths} pixels"
+    while not (all(first) and all(np.greater(last, first))):
+        assert time.monotonic() < until, f"the progress bars had {first}, then {last} pixels"
         yield 2.0
         assert running(), "it was over before anybody could have seen it"
-        length = screen.bar_length(screen.picture("progress"))
-        lengths += [length] if length or lengths else []
+        last = screen.bar_lengths(screen.picture("progress"))
+        first = first if all(first) else last
     yield from screen.key("ESC")
     yield from wait_for(lambda: not running(), 5, "ESC ends it")
     yield from stays_as(before, "ESC")
-    note(f"the progress bar grew from {lengths[0]} to {lengths[-1]} pixels")
+    note(f"the progress bars in sidebar and status bar grew from {first} to {last} pixels")
 
 
 def it_converts():
@@ -227,7 +243,7 @@ def script():
     before = blocks()
     yield from the_sidebar_offers_it()
     yield from it_cancels(before)
-    yield from the_bar_grows(before)
+    yield from the_bars_grow(before)
     yield from it_converts()
     yield from one_undo_takes_it_back(before, blocks())
     yield from disturbances_do_no_harm()

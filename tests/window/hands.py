@@ -108,14 +108,16 @@ class Screen:
         )
         return np.frombuffer(made.stdout, np.uint8).reshape(self.window.height, self.window.width, 3)[::-1]
 
-    def bar_length(self, path):
-        """Pixels of the longest progress bar in the sidebar, in a picture."""
-        sidebar = self.region("UI")
-        part = self.pixels(path)[
-            sidebar.y : sidebar.y + sidebar.height, sidebar.x : sidebar.x + sidebar.width
-        ]
-        blue = np.abs(part.astype(int) - BAR).max(axis=2) < 12
-        longest = int(blue.sum(axis=1).max())
+    def bar_lengths(self, path):
+        """Pixels of the longest progress bar in the sidebar, and of that in the status bar, in a picture."""
+        sidebar, pixels = self.region("UI"), self.pixels(path)
+        foot = min(area.y for area in self.window.screen.areas)  # the status bar is below all areas
+        beside = pixels[sidebar.y : sidebar.y + sidebar.height, sidebar.x : sidebar.x + sidebar.width]
+        return self._bar(beside), self._bar(pixels[:foot])
+
+    def _bar(self, pixels):
+        blue = np.abs(pixels.astype(int) - BAR).max(axis=2) < 12
+        longest = int(blue.sum(axis=1).max(initial=0))
         return longest if longest > CHECKBOX else 0
 
     def button(self, call):

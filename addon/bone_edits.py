@@ -558,6 +558,52 @@ def _without(subject: edits.Subject, rig: native.Rig, names: list[str], b: int) 
     return dataclasses.replace(subject.rig(fit.weights), transforms=rig.transforms)
 
 
+@dataclasses.dataclass
+class _Without:
+    """A rig without the bones that were found."""
+
+    fit: Fit
+    free: np.ndarray  # [v]
+    touched: np.ndarray  # [b]
+    parents: dict[str, str | None]  # of bones whose parent goes
+
+
+def _solve_without(found: Useless) -> _Without:
+    """Bones that take over are solved again where they do; where joints hold, all of them."""
+    subject, armature = found.subject, found.subject.armature
+    gone = [subject.names.index(name) for name in found.names]
+    free = (subject.weights()[:, gone] > 0).any(axis=1)
+    touched = (found.rig.dense_weights()[free] > 0).any(axis=0)
+    fit = local_fit.fit(subject, [subject.names[b] for b in found.left], found.rig, touched, free)
+    removed, parents = set(found.names), {}
+    for bone in armature.data.bones:
+        if bone.name not in removed and bone.parent is not None and bone.parent.name in removed:
+            above = _standing_above(bone, removed)
+            parents[bone.name] = above.name if above else None
+    fit, _, whole = _turning(subject, fit, free, parents, {})
+    return _Without(fit, free, touched | whole, parents)
+
+
+def _with_next(found: Useless, safe: set[str], tolerance: float) -> Useless | None:
+    """One bone more that is useless, or None."""
+    subject = found.subject
+    names = [subject.names[b] for b in found.left]
+    settings = local_fit.solver(subject, len(names))
+    poses = found.rig.rest, subject.frames, subject.triangles()
+    costs = native.bone_costs(*poses, found.rig, settings)
+    costs[[name in safe for name in names]] = np.inf
+    b = int(costs.argmin())
+    if costs[b] > tolerance:
+        return None
+    rig = _without(subject, found.rig, names, b)
+    left = [number for i, number in enumerate(found.left) if i != b]
+    after = local_fit.error(subject, rig)
+    more = Useless(subject, [*found.names, names[b]], left, rig, found.before, after)
+    if subject.armature.ossify.settings.skeleton == "ARTICULATED":
+        more.after = _solve_without(more).fit.error
+    return more if more.after <= found.before + tolerance else None
+
+
 def find_useless(context, armature, tolerance: float) -> Useless:
     """Bones without which the error, percent of the size, grows by no more than the tolerance in all."""
     subject = _read(context, armature)
@@ -565,53 +611,31 @@ def find_useless(context, armature, tolerance: float) -> Useless:
     safe = protected(armature, subject.names)
     found = Useless(subject, [], list(range(len(subject.names))), subject.rig(), before, before)
     while len(found.left) > 1:
-        names = [subject.names[b] for b in found.left]
-        costs = native.bone_costs(
-            found.rig.rest, subject.frames, subject.triangles(), found.rig, local_fit.solver(subject, 1)
-        )
-        costs[[name in safe for name in names]] = np.inf
-        b = int(costs.argmin())
-        if costs[b] > tolerance:
+        more = _with_next(found, safe, tolerance)
+        if more is None:
             break
-        rig = _without(subject, found.rig, names, b)
-        after = local_fit.error(subject, rig)
-        if after > before + tolerance:
-            break
-        found.names.append(names[b])
-        found.left.pop(b)
-        found.rig, found.after = rig, after
+        found = more
     return found
 
 
 def remove(context, found: Useless) -> Edited:
-    """Removes what was found; bones that take over are solved again where they do."""
-    subject, armature = found.subject, found.subject.armature
+    """Removes what was found."""
+    subject = found.subject
     if not found.names:
         raise Refusal("No bone is useless by this tolerance; nothing was changed.")
-    gone = [subject.names.index(name) for name in found.names]
-    names = [subject.names[b] for b in found.left]
-    free = (subject.weights()[:, gone] > 0).any(axis=1)
-    touched = (found.rig.dense_weights()[free] > 0).any(axis=0)
-    fit = local_fit.fit(subject, names, found.rig, touched, free)
-    removed, bones = set(found.names), armature.data.bones
-    parents = {
-        bone.name: _standing_above(bone, removed)
-        for bone in bones
-        if bone.name not in removed and bone.parent is not None and bone.parent.name in removed
-    }
-    parents = {name: above.name if above else None for name, above in parents.items()}
-    fit, _, whole = _turning(subject, fit, free, parents, {})
+    without = _solve_without(found)
+    names = without.fit.names
 
-    def hang(edit_bones):
-        for name, parent in parents.items():
-            edit_bones[name].use_connect = False
-            edit_bones[name].parent = edit_bones[parent] if parent else None
+    def hang(bones):
+        for name, parent in without.parents.items():
+            bones[name].use_connect = False
+            bones[name].parent = bones[parent] if parent else None
         for name in found.names:
-            edit_bones.remove(edit_bones[name])
+            bones.remove(bones[name])
 
-    rekeyed = [names[b] for b in np.flatnonzero(touched | whole)] + list(parents)
+    rekeyed = [names[b] for b in np.flatnonzero(without.touched)] + list(without.parents)
     rekeyed = [name for name in dict.fromkeys(rekeyed) if name in names]
-    _write(context, subject, _Change(fit, free, rekeyed, found.names), hang)
+    _write(context, subject, _Change(without.fit, without.free, rekeyed, found.names), hang)
     return _finish(context, subject, found.before, found.names, [])
 
 

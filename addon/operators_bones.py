@@ -4,9 +4,9 @@ import bpy
 from bpy.props import BoolProperty, FloatProperty
 
 from . import bone_edits, session
+from .modal import fail
 from .operators import OfRig, is_selected, rig_of
 from .options import Refusal
-from .running import fail
 
 _SHOWN = 12  # names in a dialog
 

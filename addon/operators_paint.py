@@ -4,8 +4,8 @@ import bpy
 from bpy.props import EnumProperty, FloatProperty, IntProperty
 
 from . import matching, native, painting, session, standing
+from .modal import fail
 from .operators import OfRig, rig_of
-from .running import fail
 
 
 def _limit():

@@ -147,7 +147,7 @@ def test_merging_one_bone_is_refused(creature):
 # ---- add
 
 
-@pytest.mark.parametrize("creature", [{}, {"skeleton": "NONE"}], indirect=True)
+@pytest.mark.parametrize("creature", [{}, {"skeleton": "NONE"}, {"skeleton": "ARTICULATED"}], indirect=True)
 def test_a_bone_at_the_worst_place_lowers_the_error(creature):
     source, armature, mesh = creature
     before, names = error(source, mesh), deforming(armature)
@@ -180,6 +180,24 @@ def test_adding_leaves_locked_groups_alone(creature):
     before = [row.get(locked) for row in painted(mesh)]
     bone_edits.add_at_worst(bpy.context, armature)
     assert [row.get(locked) for row in painted(mesh)] == before
+
+
+def test_articulated_bones_still_only_turn(creature):
+    """Added, split and merged: every joint holds in every frame"""
+    source, _, _ = creature
+    result = chain.converted(source, bones=8, quality="NORMAL", skeleton="ARTICULATED", hide_source=False)
+    armature, (mesh,) = result.armature, result.meshes
+    bone_edits.add_at_worst(bpy.context, armature)
+    kept, gone = linked_pair(armature)
+    bone_edits.merge(bpy.context, armature, kept, [gone])
+    size = scenes.size_of(scenes.positions(mesh.data))
+    for frame in (1, 6, FRAMES):
+        bpy.context.scene.frame_set(frame)
+        for bone in armature.pose.bones:
+            if bone.parent and bone.parent.bone.use_deform:
+                joint = bone.parent.matrix @ bone.parent.bone.matrix_local.inverted() @ bone.bone.head_local
+                assert (joint - bone.head).length < 1e-5 * size
+    check_rig(armature, mesh)
 
 
 # ---- split
@@ -222,7 +240,7 @@ def test_what_moves_alike_is_not_split():
 # ---- remove
 
 
-@pytest.mark.parametrize("creature", [{"bones": 14}], indirect=True)
+@pytest.mark.parametrize("creature", [{"bones": 14}, {"bones": 14, "skeleton": "ARTICULATED"}], indirect=True)
 def test_useless_bones_go_within_the_tolerance(creature):
     source, armature, mesh = creature
     before, names = error(source, mesh), set(deforming(armature))

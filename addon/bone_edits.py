@@ -15,6 +15,7 @@ import numpy as np
 from mathutils import Vector
 
 from . import (
+    actions,
     amend,
     changes,
     channels,
@@ -27,6 +28,7 @@ from . import (
     quadrics,
     references,
     rewrite,
+    standing,
 )
 from .armature import edit_mode, paint
 from .keying import ROOT, tolerance_of
@@ -84,6 +86,7 @@ class _Change:
     rekeyed: list[str]  # bones whose transforms or parents change
     removed: list[str]
     moved: tuple[str, ...] = ()  # bones that are new, or lie elsewhere
+    like: str = ""  # what a new bone was made from
 
 
 def _loose(subject: edits.Subject, armature, change: _Change) -> list[str]:
@@ -110,6 +113,46 @@ def _below(armature, names: list[str]) -> list[str]:
     return list(found)
 
 
+def _followers(subject: edits.Subject) -> list:
+    """Meshes that the armature moves as well, although the rig was not made with them: copies, clothes."""
+    own, armature = subject.skin.meshes, subject.armature
+    return [
+        obj
+        for obj in bpy.data.objects
+        if obj.type == "MESH"
+        and obj not in own
+        and obj.data.library is None
+        and any(m.type == "ARMATURE" and m.object == armature for m in obj.modifiers)
+    ]
+
+
+def _heirs(subject: edits.Subject, change: _Change) -> np.ndarray:
+    """[removed][b] who gets the weights of a bone that goes, and what share: as it is on the rig's own mesh"""
+    fit, old = change.fit, subject.weights()
+    kept = old[:, [subject.names.index(n) if n in subject.names else 0 for n in fit.names]]
+    gained = np.maximum(fit.weights - kept * [name in subject.names for name in fit.names], 0)
+    shares = old[:, [subject.names.index(name) for name in change.removed]].T @ gained
+    shares[shares.sum(axis=1) <= 0, 0] = 1.0
+    return shares / shares.sum(axis=1, keepdims=True)
+
+
+def _write_followers(subject: edits.Subject, change: _Change) -> None:
+    heirs, names, most = (
+        _heirs(subject, change),
+        change.fit.names,
+        subject.armature.ossify.settings.influences,
+    )
+    for obj in _followers(subject):
+        lost = standing.painted(obj, change.removed).astype(np.float64)
+        rows = np.flatnonzero(lost.any(axis=1))
+        present = standing.painted(obj, names)[rows].astype(np.float64) + lost[rows] @ heirs
+        bones = quadrics.widest(present, most)
+        rewrite.write_weights(obj, rows, bones, quadrics.at(present, bones), names)
+        for name in change.removed:
+            if name in obj.vertex_groups:
+                obj.vertex_groups.remove(obj.vertex_groups[name])
+
+
 def _write_weights(subject: edits.Subject, change: _Change) -> None:
     fit = change.fit
     locked = dict(zip(subject.names, subject.locked(), strict=True))
@@ -125,9 +168,48 @@ def _write_weights(subject: edits.Subject, change: _Change) -> None:
         rewrite.write_weights(obj, at[mine] - part.start, bones[mine], values[mine], fit.names, held)
 
 
+@dataclasses.dataclass
+class _Clip:
+    """Another action of the rig, for which there is no motion: bones go on to move as they did."""
+
+    action: object
+    times: np.ndarray  # [f]
+    transforms: np.ndarray  # [f][b][4][4] of the subject's bones
+
+
+def _other_clips(subject: edits.Subject) -> list[_Clip]:
+    armature, found = subject.armature, []
+    now = keys.action_of(armature)
+    records = [clip for clip in armature.ossify.clips if clip.action not in (None, now)]
+    if not records:
+        return found
+    with standing.alone(armature) as (scene, layer), actions.given(armature, now):
+        for clip in records:
+            actions.assign(armature, clip.action)
+            actions.rest_pose(armature, clip.action, subject.names)
+            times = np.arange(clip.first_frame, clip.last_frame + 1, clip.frame_step)
+            moved = standing.read_transforms(armature, scene, layer, subject.names, times.tolist())
+            found.append(_Clip(clip.action, times, moved))
+    return found
+
+
+def _rewrite_clips(subject: edits.Subject, change: _Change, clips: list[_Clip], named: list[str]) -> None:
+    """A bone that is new moves as the one it was made from."""
+    armature, options = subject.armature, subject.armature.ossify.settings.options()
+    now = keys.action_of(armature)
+    columns = [subject.names.index(name if name in subject.names else change.like) for name in named]
+    with actions.given(armature, now):
+        for clip in clips:
+            actions.assign(armature, clip.action)
+            keys.clear(armature, change.removed)
+            rewrite.write_keys(armature, clip.action, clip.transforms[:, columns], clip.times, named, options)
+    if clips:
+        actions.complete(armature, [now, *(clip.action for clip in clips)], named)
+
+
 def _write(context, subject: edits.Subject, change: _Change, hang) -> None:
     """hang(edit bones) makes, removes and hangs bones; all that goes before has gone well."""
-    armature, fit = subject.armature, change.fit
+    armature, fit, clips = subject.armature, change.fit, _other_clips(subject)
     keys.clear(armature, change.removed)
     active = context.view_layer.objects.active
     with edit_mode(armature, context.scene, context.view_layer) as bones:
@@ -138,6 +220,8 @@ def _write(context, subject: edits.Subject, change: _Change, hang) -> None:
             for name in loose:
                 bones[name].use_connect = False
     context.view_layer.objects.active = active
+    if change.removed:
+        _write_followers(subject, change)
     _write_weights(subject, change)
     data = armature.animation_data_create()
     action = data.action or bpy.data.actions.new(armature.name)
@@ -145,6 +229,7 @@ def _write(context, subject: edits.Subject, change: _Change, hang) -> None:
     transforms = fit.transforms[:, [fit.names.index(name) for name in named]]
     options = armature.ossify.settings.options()
     rewrite.write_keys(armature, action, transforms, np.array(subject.times), named, options)
+    _rewrite_clips(subject, change, clips, named)
     context.view_layer.update()
     rows = np.zeros(len(subject.skin.rest), bool)
     rows[subject.rows] = change.rewritten
@@ -401,7 +486,7 @@ def add_at_worst(context, armature) -> Edited:
         bone.parent = bones[like] if _joined(armature) else bones[like].parent
 
     rekeyed = fit.names if whole else [fit.names[b] for b in np.flatnonzero(touched)]
-    _write(context, subject, _Change(fit, free, rekeyed, [], (name,)), hang)
+    _write(context, subject, _Change(fit, free, rekeyed, [], (name,), like), hang)
     _dress(armature, name, like)
     _note_joint(armature, name, skeleton)
     return _finish(context, subject, before, [name], [])
@@ -500,7 +585,7 @@ def split(context, armature, name: str) -> Edited:
 
     rekeyed = [name, new, *(child for child in parents if child in subject.names)]
     rekeyed = fit.names if whole else list(dict.fromkeys(rekeyed))
-    _write(context, subject, _Change(fit, free, rekeyed, [], (name, new)), hang)
+    _write(context, subject, _Change(fit, free, rekeyed, [], (name, new), name), hang)
     _dress(armature, new, name)
     _note_joint(armature, new, skeleton)
     return _finish(context, subject, before, [new], [])

@@ -23,6 +23,16 @@ class Keyed:
     located: int  # bones below the skeleton's root that keep keys of their location
     location: float  # the largest of those
 
+    @classmethod
+    def of(cls, clips: list[Keyed], extra: int) -> Keyed:
+        """All clips of a rig together, and `extra` keys."""
+        return cls(
+            sum(clip.keys for clip in clips) + extra,
+            sum(clip.keys_if_every for clip in clips) + extra,
+            max(clip.located for clip in clips),
+            max(clip.location for clip in clips),
+        )
+
 
 @dataclasses.dataclass
 class Links:

@@ -278,9 +278,15 @@ def _short(some: np.ndarray):
 
 def snapshot(armature) -> None:
     """Notes the rig as it is: from now on this is what changes are counted from."""
-    mesh, now = _mesh(armature), read(armature)
+    now = read(armature)
     for bone, number in zip(armature.data.bones, now.bones.numbers, strict=True):
         bone[NUMBER] = number
+    note(armature, now)
+
+
+def note(armature, now: Snapshot) -> None:
+    """Notes this as what changes are counted from."""
+    mesh = _mesh(armature)
     bones = dataclasses.asdict(dataclasses.replace(now.bones, rests=None))
     used = max(int((now.influences >= 0).sum(axis=1).max(initial=1)), 1)
     notes = {

@@ -24,6 +24,7 @@ _ICONS = {
 class OSSIFY_PT_refit(Sidebar, bpy.types.Panel):
     bl_label = "Refit"
     bl_parent_id = "OSSIFY_PT_rig"
+    bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context):
         layout, armature = self.layout, rig_of(context)

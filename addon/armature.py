@@ -1,4 +1,4 @@
-"""The armature: bones in edit mode, their colours and collections, and their keys."""
+"""The armature: bones in edit mode, their colours and collections."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ import numpy as np
 from mathutils import Vector
 
 from . import channels, joints, limbs, naming, placement
-from .keys import Writer
+from .keying import ROOT, tolerance_of
 from .native import Rig, Skeleton
 from .options import Options
 
-ROOT = "Root"
 _DEFORM = "Deform"
 _ROOT_LENGTH = 0.15  # of the size
 
@@ -50,11 +49,6 @@ def _bone_names(count: int, taken: set[str]) -> list[str]:
     return names
 
 
-def _tolerance(options: Options, size: float, poses: bool) -> float | None:
-    """How far keys that are left out may move a vertex; None: none is left out."""
-    return options.key_tolerance / 100 * size if options.keys == "REDUCED" and not poses else None
-
-
 def _join(plan: Plan, rig: Rig, dense, options: Options, taken: set[str], world, poses: bool) -> None:
     """Hangs the bones into the plan's skeleton."""
     skeleton, places = plan.skeleton, plan.places
@@ -68,7 +62,7 @@ def _join(plan: Plan, rig: Rig, dense, options: Options, taken: set[str], world,
     places_in_order = np.empty_like(order)
     places_in_order[order] = np.arange(len(order))
     parents = np.where(plan.parents[order] < 0, -1, places_in_order[plan.parents[order]])
-    limit = channels.PIN_SHARE * (_tolerance(options, plan.size, poses) or 0.0)
+    limit = channels.PIN_SHARE * (tolerance_of(options, plan.size, poses) or 0.0)
     plan.transforms[:, order], plan.pinned[order] = channels.pin(
         places.heads[order], parents, plan.transforms[:, order], limit, options.skeleton == "ARTICULATED"
     )
@@ -101,7 +95,7 @@ def plan_bones(
 
 
 @contextlib.contextmanager
-def _edit_mode(armature, scene, layer):
+def edit_mode(armature, scene, layer):
     layer.objects.active = armature
     context, mode = bpy.context, armature.mode
     with context.temp_override(scene=scene, view_layer=layer, object=armature, active_object=armature):
@@ -112,7 +106,7 @@ def _edit_mode(armature, scene, layer):
             bpy.ops.object.mode_set(mode=mode)
 
 
-def _add_bone(bones, name: str, head, tail, facing, parent: str | None, deforms: bool) -> None:
+def add_bone(bones, name: str, head, tail, facing, parent: str | None, deforms: bool) -> None:
     bone = bones.new(name)
     bone.head, bone.tail = Vector(head), Vector(tail)
     bone.align_roll(Vector(facing))
@@ -123,22 +117,22 @@ def _add_bone(bones, name: str, head, tail, facing, parent: str | None, deforms:
 
 def add_bones(armature, scene, plan: Plan) -> None:
     places = plan.places
-    with _edit_mode(armature, scene, scene.view_layers[0]) as bones:
-        _add_bone(bones, ROOT, (0, 0, 0), (0, _ROOT_LENGTH * plan.size, 0), (0, 0, 1), None, False)
+    with edit_mode(armature, scene, scene.view_layers[0]) as bones:
+        add_bone(bones, ROOT, (0, 0, 0), (0, _ROOT_LENGTH * plan.size, 0), (0, 0, 1), None, False)
         for b in plan.order:
             parent = ROOT if plan.parents[b] < 0 else plan.names[plan.parents[b]]
             spot = places.heads[b], places.tails[b], places.facing[b]
             if plan.carriers:
-                _add_bone(bones, plan.carriers[b], *spot, parent, False)
+                add_bone(bones, plan.carriers[b], *spot, parent, False)
                 parent = plan.carriers[b]
-            _add_bone(bones, plan.names[b], *spot, parent, True)
+            add_bone(bones, plan.names[b], *spot, parent, True)
             bones[plan.names[b]].use_connect = bool(plan.connected[b])
 
 
 def rearrange(armature, scene, layer, names: list[str], plan: Plan) -> None:
     """The same for bones that are there, by the names they have; then they get those of the plan."""
     places, old = plan.places, names
-    with _edit_mode(armature, scene, layer) as bones:
+    with edit_mode(armature, scene, layer) as bones:
         for name in old:
             bones[name].use_connect, bones[name].parent = False, bones[ROOT]
         for b in plan.order:
@@ -155,7 +149,7 @@ def rearrange(armature, scene, layer, names: list[str], plan: Plan) -> None:
     joints.note(armature.data, plan.names, plan.skeleton)
 
 
-def _paint(bone, hue: float, saturation: float = 0.65) -> None:
+def paint(bone, hue: float, saturation: float = 0.65) -> None:
     bone.color.palette = "CUSTOM"
     colours = bone.color.custom
     colours.normal = colorsys.hsv_to_rgb(hue % 1, saturation, 0.8)
@@ -179,10 +173,10 @@ def dress(armature, plan: Plan) -> None:
     """Colours and bone collections."""
     data = armature.data
     data.collections.new("Root").assign(data.bones[ROOT])
-    _paint(data.bones[ROOT], 0, 0)
+    paint(data.bones[ROOT], 0, 0)
     collect(data, plan)
     for b, name in enumerate(plan.names):
-        _paint(data.bones[name], b * 0.618034)  # the golden section: neighbours in number differ
+        paint(data.bones[name], b * 0.618034)  # the golden section: neighbours in number differ
     if plan.carriers:
         hidden = data.collections.new("Stretch")
         for name in plan.carriers:
@@ -193,56 +187,3 @@ def dress(armature, plan: Plan) -> None:
     for bone in armature.pose.bones:
         bone.rotation_mode = "QUATERNION"
     armature.show_in_front = True
-
-
-# ---- keys
-
-
-@dataclasses.dataclass
-class Keyed:
-    """What was written."""
-
-    keys: int
-    keys_if_every: int  # with one on every frame
-    located: int  # bones below the skeleton's root that keep keys of their location
-    location: float  # the largest of those
-
-
-def _chain(armature, rig: Rig, body: np.ndarray, plan: Plan) -> channels.Chain:
-    """Root first, then the deform bones in the plan's order; a carrier and its bone are one link."""
-    bones, order = armature.data.bones, plan.order
-    rests = [np.array(bones[name].matrix_local, np.float64) for name in (ROOT, *np.array(plan.names)[order])]
-    whole = placement.box(rig.rest.astype(np.float64), np.eye(3))
-    number = np.zeros(rig.bones + 1, int)  # of a link; the root's stands last, at -1
-    number[order] = np.arange(rig.bones) + 1
-    return channels.Chain(
-        rest=np.array(rests),
-        parents=np.concatenate([[-1], number[plan.parents[order]]]),
-        boxes=np.concatenate([whole[None], plan.places.boxes[order]]),
-        transforms=np.concatenate([body[:, None], plan.transforms[:, order]], axis=1),
-        rigid=plan.carriers is None,
-        pinned=np.concatenate([[False], plan.pinned[order]]),
-    )
-
-
-def key(armature, action, rig: Rig, body: np.ndarray, times, plan: Plan, options: Options, poses) -> Keyed:
-    """body [f][4][4]: the whole body's motion; poses: names for the frames, or None."""
-    tolerance = _tolerance(options, plan.size, bool(poses))
-    if tolerance is not None and plan.pinned.any() and options.skeleton != "ARTICULATED":
-        tolerance *= 1 - channels.PIN_SHARE
-    links = _chain(armature, rig, body, plan)
-    tracks = channels.tracks(links, times, tolerance)
-    writer = Writer(armature, action, times, plan.size)
-    writer.track(ROOT, tracks[0])
-    located, location = 0, 0.0
-    for b, track in zip(plan.order, tracks[1:], strict=True):
-        if plan.carriers:
-            writer.track(plan.carriers[b], track, plan.names[b])
-        else:
-            writer.track(plan.names[b], track)
-        if plan.skeleton is not None and plan.parents[b] >= 0 and not plan.pinned[b]:
-            located += 1
-            location = max(location, float(np.linalg.norm(track.location, axis=1).max()))
-    if poses:
-        writer.name_poses(poses)
-    return Keyed(writer.keys, writer.keys_if_every, located, location)

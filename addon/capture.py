@@ -38,6 +38,15 @@ class Part:
 
 
 @dataclasses.dataclass
+class Clip:
+    """A part of the motion that becomes an action of its own."""
+
+    name: str
+    rows: slice  # of the frames
+    source: Handle  # the first object it was read from
+
+
+@dataclasses.dataclass
 class Motion:
     place: Place
     parts: list[Part]
@@ -48,18 +57,19 @@ class Motion:
     times: np.ndarray  # [f] int32 frames of the scene
     poses: list[str] | None  # [f] names, when shape keys were taken as poses
     notes: list[str]  # for the artist, a sentence each
+    clips: list[Clip] = dataclasses.field(default_factory=list)  # empty: all of it is one
 
     def check_sources(self) -> None:
         """Refuses when a source was removed since: there is nothing left to build from."""
-        for part in self.parts:
-            part.source.get()
+        for handle in (*(part.source for part in self.parts), *(clip.source for clip in self.clips)):
+            handle.get()
 
 
 # ---- frames
 
 
-def frame_range(scene, options: Options) -> range:
-    """The frames to capture."""
+def frame_range(scene, options: Options, least: int = 2) -> range:
+    """The frames to capture, `least` of them or more."""
     if options.frames == "CUSTOM":
         first, last = options.frame_start, options.frame_end
     elif options.frames == "PREVIEW" and scene.use_preview_range:
@@ -69,7 +79,7 @@ def frame_range(scene, options: Options) -> range:
     times = range(first, last + 1, options.frame_step)
     if not times:
         raise Refusal(f"The range ends ({last}) before it starts ({first}): there are no frames in it.")
-    if len(times) < 2:
+    if len(times) < least:
         raise Refusal(f"The range has one frame ({first}): a motion needs at least two.")
     return times
 
@@ -143,7 +153,7 @@ def _transformed(matrix: np.ndarray, points: np.ndarray) -> np.ndarray:
     return points.astype(np.float64) @ matrix[:3, :3].T + matrix[:3, 3]
 
 
-def _triangles(mesh) -> np.ndarray:
+def triangles_of(mesh) -> np.ndarray:
     """Faces as triangles, and loose edges as triangles with a corner twice."""
     mesh.calc_loop_triangles()
     faces = np.empty(3 * len(mesh.loop_triangles), np.int32)
@@ -219,7 +229,7 @@ class Reader:
             mesh = obj.evaluated_get(layer.depsgraph).data
             if not len(mesh.vertices):
                 raise Refusal(f"{obj.name} has no vertices.")
-            triangles.append(_triangles(mesh) + start)
+            triangles.append(triangles_of(mesh) + start)
             self.counts.append(len(mesh.vertices))
             self.own_mesh.append(same_topology(obj.data, mesh))
             start += len(mesh.vertices)

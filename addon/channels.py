@@ -14,6 +14,9 @@ so no vertex, by more than the tolerance. Parents come first and children follow
 so errors do not add up along a chain.
 
 A bone whose head keeps to its parent in all frames only turns: it is pinned, and has no location.
+
+In a rig that stands, some bones only follow, and others are held in some frames: the former keep their pose
+against their parent's as it is, the latter their channels, and what is keyed around them counts with that.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ import itertools
 
 import numpy as np
 
+from . import limbs
 from .rigid import nearest_rotation
 
 _ROUND = 1e-6  # singular values nearer than this, relative to the largest, are equal
@@ -42,6 +46,20 @@ class Chain:
     transforms: np.ndarray  # [f][b][4][4] rest to frame
     rigid: bool = False  # no bone scales, whatever the rounding of Blender's rest matrices looks like
     pinned: np.ndarray | None = None  # [b] true: the bone only turns about its head
+    follows: np.ndarray | None = None  # [b] true: not keyed, and all below it follows it as it is
+    local: np.ndarray | None = None  # [f][b][4][4] pose against the parent's pose, of those that follow
+    held: np.ndarray | None = None  # [f][b] true: keyed with the channels given
+    given: Channels | None = None  # of held frames
+    every: np.ndarray | None = None  # [b] true: keyed in every frame
+    ended: np.ndarray | None = None  # [b] true: keyed in the last frame, since more keys come after it
+
+    def __post_init__(self):
+        frames, bones = self.transforms.shape[:2]
+        for name in ("pinned", "follows", "every", "ended"):
+            if getattr(self, name) is None:
+                setattr(self, name, np.zeros(bones, bool))
+        if self.held is None:
+            self.held = np.zeros((frames, bones), bool)
 
 
 @dataclasses.dataclass
@@ -66,19 +84,21 @@ def homogeneous(transforms: np.ndarray) -> np.ndarray:
 # ---- pins
 
 
-def pin(heads, parents, transforms, limit: float, turning: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Pins bones whose head strays from its parent by no more than the limit; all of them when `turning`.
+def pin(heads, parents, transforms, limit: float, turning) -> tuple[np.ndarray, np.ndarray]:
+    """Pins bones whose head strays from its parent by no more than the limit, and those that are `turning`.
 
-    heads [b][3], parents [b], rigid transforms [f][b][4][4], parents before children -> transforms of the
-    pinned rig, and which bones are pinned. How far one strays counts what was pinned above it.
+    heads [b][3], parents [b], rigid transforms [f][b][4][4], parents before children, turning [b] or for all
+    -> transforms of the pinned rig, and which bones are pinned. How far one strays counts what was pinned
+    above it.
     """
+    turning = np.broadcast_to(turning, len(parents))
     held, pinned = transforms.copy(), np.zeros(len(parents), bool)
     for b, parent in enumerate(parents):
         if parent < 0:
             continue
         head = np.append(heads[b], 1.0)
         gap = held[:, parent] @ head - transforms[:, b] @ head
-        if turning or np.linalg.norm(gap, axis=1).max() <= limit:
+        if turning[b] or np.linalg.norm(gap, axis=1).max() <= limit:
             held[:, b] += gap[:, :, None] * [0, 0, 0, 1]
             pinned[b] = True
     return held, pinned
@@ -114,13 +134,14 @@ def continuous(q: np.ndarray) -> np.ndarray:
 
 def rotations(q: np.ndarray) -> np.ndarray:
     """[...][4], of any length -> [...][3][3]"""
-    w, x, y, z = np.moveaxis(q / np.linalg.norm(q, axis=-1, keepdims=True), -1, 0)
-    rows = [
-        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-    ]
-    return np.stack([np.stack(row, -1) for row in rows], -2)
+    w, x, y, z = np.moveaxis(q / np.sqrt((q * q).sum(axis=-1, keepdims=True)), -1, 0)
+    result = np.empty((*q.shape[:-1], 3, 3))
+    for i, (a, b, c) in enumerate(((x, y, z), (y, z, x), (z, x, y))):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        result[..., i, i] = 1 - 2 * (b * b + c * c)
+        result[..., i, j] = 2 * (a * b - w * c)
+        result[..., i, k] = 2 * (a * c + w * b)
+    return result
 
 
 # ---- rotation, scale, rotation
@@ -168,26 +189,25 @@ def singular(matrices: np.ndarray, near: float = _ROUND) -> tuple[np.ndarray, np
 
 
 @dataclasses.dataclass
-class _Channels:
-    location: np.ndarray  # [f][b][3]
+class Channels:
+    location: np.ndarray  # [f][b][3], here and below, or [...][3] in between
     rotation: np.ndarray  # [f][b][4]
     scale: np.ndarray | None = None  # [f][b][3]
     inner: np.ndarray | None = None  # [f][b][4]
 
-    def between(self, before: np.ndarray, after: np.ndarray, share: np.ndarray) -> _Channels:
-        """Linear interpolation of every channel, as Blender does it."""
+    def between(self, bones, before, after, share) -> Channels:
+        """Linear interpolation of every channel, as Blender does it; the four arrays broadcast together."""
 
         def mix(values):
             if values is None:
                 return None
-            a = np.take_along_axis(values, before[..., None], axis=0)
-            b = np.take_along_axis(values, after[..., None], axis=0)
-            return a + share[..., None] * (b - a)
+            first = values[before, bones]
+            return first + share[..., None] * (values[after, bones] - first)
 
-        return _Channels(*map(mix, (self.location, self.rotation, self.scale, self.inner)))
+        return Channels(*map(mix, (self.location, self.rotation, self.scale, self.inner)))
 
     def matrices(self) -> np.ndarray:
-        """[f][b][4][4] as a pose bone makes them of its channels"""
+        """[...][4][4] as a pose bone makes them of its channels"""
         linear = rotations(self.rotation)
         if self.scale is not None:
             linear = linear * self.scale[..., None, :]
@@ -197,9 +217,9 @@ class _Channels:
         result[..., :3, :3], result[..., :3, 3], result[..., 3, 3] = linear, self.location, 1
         return result
 
-    def of(self, bones) -> _Channels:
+    def of(self, bones) -> Channels:
         parts = (self.location, self.rotation, self.scale, self.inner)
-        return _Channels(*(None if values is None else values[:, bones] for values in parts))
+        return Channels(*(None if values is None else values[:, bones] for values in parts))
 
 
 def _is_rigid(linear: np.ndarray) -> bool:
@@ -207,13 +227,13 @@ def _is_rigid(linear: np.ndarray) -> bool:
     return np.abs(gram - np.eye(3)).max() <= 2 * _RIGID and (np.linalg.det(linear) > 0).all()
 
 
-def _channels(local: np.ndarray, rigid: bool, near: float) -> _Channels:
+def _channels(local: np.ndarray, rigid: bool, near: float) -> Channels:
     """local [f][b][4][4]"""
     linear, location = local[..., :3, :3], local[..., :3, 3]
     if rigid or _is_rigid(linear):
-        return _Channels(location, continuous(quaternions(nearest_rotation(linear))))
+        return Channels(location, continuous(quaternions(nearest_rotation(linear))))
     u, s, vt = singular(linear, near)
-    return _Channels(location, continuous(quaternions(u)), s, continuous(quaternions(vt)))
+    return Channels(location, continuous(quaternions(u)), s, continuous(quaternions(vt)))
 
 
 # ---- which frames are keyed
@@ -229,76 +249,149 @@ def _neighbours(keyed: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.nd
     return before, after, (times[:, None] - times[before]) / np.where(gap > 0, gap, 1)
 
 
-def _split_at_worst(keyed: np.ndarray, error: np.ndarray, tolerance: float) -> np.ndarray:
-    """Keys the worst frame of every span that is worse than the tolerance; [b] where that was so.
+def _worst_of_spans(bones, before, error) -> tuple[np.ndarray, np.ndarray]:
+    """The largest error of the span that each entry lies in, and the entry of each span that has it.
 
-    keyed, error [f][b]. The first frame of each bone is keyed, so that no span is of two bones.
+    Entries of one bone between the same keys are a span, and stand together.
     """
-    starts = keyed.T.ravel()
-    error = np.where(starts, 0.0, error.T.ravel())  # a key is as good as it can be
-    span = np.cumsum(starts) - 1
-    worst = np.maximum.reduceat(error, np.flatnonzero(starts))
-    found = np.flatnonzero((error > tolerance) & (error == worst[span]))
-    found = found[np.unique(span[found], return_index=True)[1]]
-    bones, rows = np.divmod(found, len(keyed))
-    keyed[rows, bones] = True
-    return np.unique(bones)
+    opens = np.concatenate([[True], (bones[1:] != bones[:-1]) | (before[1:] != before[:-1])])
+    span = np.cumsum(opens) - 1
+    worst = np.maximum.reduceat(error, np.flatnonzero(opens))[span]
+    found = np.flatnonzero(error == worst)
+    return worst, found[np.unique(span[found], return_index=True)[1]]
 
 
-def _reduced(channels: _Channels, measure, times: np.ndarray, tolerance: float) -> np.ndarray:
-    """[f][b] the frames to key; measure(bones, matrices) -> [f][b] vertex movement"""
-    frames, bones = channels.location.shape[:2]
-    keyed = np.zeros((frames, bones), bool)
+def _reduced(channels: Channels, measure, times, tolerance: float, keyed: np.ndarray) -> np.ndarray:
+    """[f][b] the frames to key, `keyed` among them; measure(rows, bones, matrices) -> vertex movement of each
+
+    Only spans that were split are measured again.
+    """
     keyed[0] = True
-    open_bones = np.arange(bones)
-    while len(open_bones):
-        now = keyed[:, open_bones]
-        between = channels.of(open_bones).between(*_neighbours(now, times))
-        split = _split_at_worst(now, measure(open_bones, between.matrices()), tolerance)
-        keyed[:, open_bones] = now
-        open_bones = open_bones[split]
+    owners, rows = np.nonzero(~keyed.T)
+    while len(rows):
+        before, after, share = (part[rows, owners] for part in _neighbours(keyed, times))
+        error = measure(rows, owners, channels.between(owners, before, after, share).matrices())
+        worst, found = _worst_of_spans(owners, before, error)
+        found = found[worst[found] > tolerance]
+        keyed[rows[found], owners[found]] = True
+        left = (worst > tolerance) & ~keyed[rows, owners]
+        owners, rows = owners[left], rows[left]
     return keyed
 
 
-def tracks(chain: Chain, times: np.ndarray, tolerance: float | None) -> list[Track]:
-    """The keys of every bone. tolerance: how far keys left out may move a vertex; None: none is left out."""
-    frames, bones = chain.transforms.shape[:2]
-    times = times.astype(np.float64)
-    inverse = np.linalg.inv(chain.rest)
-    poses = np.empty((frames, bones, 4, 4))  # as keyed and interpolated
-    result: list[Track | None] = [None] * bones
-    depth = np.zeros(bones, int)
-    for b, parent in enumerate(chain.parents):
-        depth[b] = 0 if parent < 0 else depth[parent] + 1
-    near = _ROUND
-    if tolerance is not None:
-        near = max(near, _ROUND_SHARE * tolerance / max(float(np.ptp(chain.boxes, axis=(0, 1)).max()), 1e-30))
-    share = np.where(np.isin(np.arange(bones), chain.parents), _ROOT_SHARE, 1.0)
-    pinned = np.zeros(bones, bool) if chain.pinned is None else chain.pinned
+def _inverse(matrices: np.ndarray) -> np.ndarray:
+    """Of affine maps, [...][4][4]: rows of the linear part crossed, over the determinant."""
+    x, y, z = np.moveaxis(matrices[..., :3, :3], -2, 0)
+    linear = np.stack([np.cross(y, z), np.cross(z, x), np.cross(x, y)], -1)
+    linear /= (x * linear[..., 0]).sum(axis=-1)[..., None, None]
+    result = np.zeros_like(matrices)
+    result[..., :3, :3], result[..., 3, 3] = linear, 1
+    result[..., :3, 3:] = -linear @ matrices[..., :3, 3:]
+    return result
 
-    for level in range(depth.max() + 1):
-        members = np.flatnonzero(depth == level)
-        parents = chain.parents[members]
-        base = chain.rest[members] if level == 0 else inverse[parents] @ chain.rest[members]
-        above = np.broadcast_to(np.eye(4), (frames, len(members), 4, 4)) if level == 0 else poses[:, parents]
-        base = above @ base  # the bone's pose while its own channels are at rest
+
+def _movement(chain: Chain, inverse, members, base, share):
+    """A function (rows, bones, matrices) -> how far these poses move what lies in the members' boxes from
+    where it belongs, over the share of the tolerance that the bone has."""
+    corners = chain.boxes[members].swapaxes(-1, -2)
+    goals = chain.transforms[:, members, :3, :3] @ corners + chain.transforms[:, members, :3, 3:]
+    corners = inverse[members, :3, :3] @ corners + inverse[members, :3, 3:]
+
+    def movement(rows, bones, matrices):
+        posed = base[rows, bones] @ matrices
+        shift = posed[:, :3, :3] @ corners[bones] + posed[:, :3, 3:] - goals[rows, bones]
+        return np.sqrt((shift**2).sum(axis=-2).max(axis=-1)) / share[bones]
+
+    return movement
+
+
+def _hold(channels: Channels, held: np.ndarray, given: Channels) -> Channels:
+    """The channels with those given in held frames; quaternions near a held one have its sign."""
+    if channels.scale is None and not np.all(given.scale[held] == 1):
+        channels.scale = np.ones_like(channels.location)
+    for name in ("location", "rotation", "scale", "inner"):
+        values = getattr(channels, name)
+        if values is not None:
+            values[held] = getattr(given, name)[held]
+    for q in (channels.rotation, channels.inner):
+        if q is not None:
+            _face(q, held)
+    return channels
+
+
+def _face(q: np.ndarray, held: np.ndarray) -> None:
+    """Turns the signs of quaternions [f][b][4] that are not held to those of their neighbours."""
+    rows = range(1, len(q))
+    steps = [*((row, row - 1) for row in rows), *((row - 1, row) for row in reversed(rows))]
+    settled = held.copy()
+    for row, by in steps:
+        turned = settled[by] & ~settled[row]
+        away = (q[row] * q[by]).sum(axis=-1) < 0
+        q[row, turned & away] *= -1
+        settled[row] |= turned
+
+
+class _Tracker:
+    """Keys a chain level by level; `poses` are those of the levels done."""
+
+    def __init__(self, chain: Chain, times: np.ndarray, tolerance: float | None):
+        frames, bones = chain.transforms.shape[:2]
+        self.chain, self.times, self.tolerance = chain, times.astype(np.float64), tolerance
+        self.inverse = _inverse(chain.rest)
+        self.poses = np.empty((frames, bones, 4, 4))  # as keyed and interpolated
+        self.tracks: list[Track | None] = [None] * bones
+        self.share = np.where(np.isin(np.arange(bones), chain.parents), _ROOT_SHARE, 1.0)
+        self.near = _ROUND
+        if tolerance is not None:
+            extent = max(float(np.ptp(chain.boxes, axis=(0, 1)).max()), 1e-30)
+            self.near = max(self.near, _ROUND_SHARE * tolerance / extent)
+
+    def _above(self, members: np.ndarray) -> np.ndarray:
+        """[f][m][4][4] the poses of the parents"""
+        parents = self.chain.parents[members]
+        poses = self.poses[:, parents]
+        poses[:, parents < 0] = np.eye(4)
+        return poses
+
+    def follow(self, members: np.ndarray) -> None:
+        if len(members):
+            self.poses[:, members] = self._above(members) @ self.chain.local[:, members]
+
+    def key(self, members: np.ndarray) -> None:
+        if not len(members):
+            return
+        chain, inverse, parents = self.chain, self.inverse, self.chain.parents[members]
+        between = np.where((parents < 0)[:, None, None], np.eye(4), inverse[parents]) @ chain.rest[members]
+        base = self._above(members) @ between  # the bone's pose while its own channels are at rest
         target = chain.transforms[:, members] @ chain.rest[members]
-        channels = _channels(np.linalg.inv(base) @ target, chain.rigid, near)
-        channels.location[:, pinned[members]] = 0
-
-        def movement(some, matrices, base=base, members=members):
-            moved = base[:, some] @ matrices @ inverse[members[some]] - chain.transforms[:, members[some]]
-            corners = chain.boxes[members[some]].swapaxes(-1, -2)
-            shift = moved[..., :3, :3] @ corners + moved[..., :3, 3:]
-            return np.sqrt((shift**2).sum(axis=-2).max(axis=-1)) / share[members[some]]
-
-        if tolerance is None:
-            keyed = np.ones((frames, len(members)), bool)
+        channels = _channels(_inverse(base) @ target, chain.rigid, self.near)
+        channels.location[:, chain.pinned[members]] = 0
+        held = chain.held[:, members]
+        if held.any():
+            channels = _hold(channels, held, chain.given.of(members))
+        keyed = held | chain.every[members]
+        keyed[-1] |= chain.ended[members]
+        if self.tolerance is None:
+            keyed[:] = True
         else:
-            keyed = _reduced(channels, movement, times, tolerance)
-        poses[:, members] = base @ channels.between(*_neighbours(keyed, times)).matrices()
+            movement = _movement(chain, inverse, members, base, self.share[members])
+            keyed = _reduced(channels, movement, self.times, self.tolerance, keyed)
+        every = np.arange(len(members))
+        between = channels.between(every, *_neighbours(keyed, self.times))
+        self.poses[:, members] = base @ between.matrices()
         for i, b in enumerate(members):
             rows = np.flatnonzero(keyed[:, i])
             parts = (channels.location, channels.rotation, channels.scale, channels.inner)
-            result[b] = Track(rows, *(None if values is None else values[rows, i] for values in parts))
-    return result
+            self.tracks[b] = Track(rows, *(None if values is None else values[rows, i] for values in parts))
+
+
+def tracks(chain: Chain, times: np.ndarray, tolerance: float | None) -> list[Track | None]:
+    """The keys of every bone; None for those that follow.
+
+    tolerance: how far keys left out may move a vertex; None: none is left out.
+    """
+    tracker, depth = _Tracker(chain, times, tolerance), limbs.depths(chain.parents)
+    for level in range(depth.max() + 1):
+        tracker.follow(np.flatnonzero((depth == level) & chain.follows))
+        tracker.key(np.flatnonzero((depth == level) & ~chain.follows))
+    return tracker.tracks

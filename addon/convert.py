@@ -8,14 +8,15 @@ everything back.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import time
 from collections.abc import Callable, Generator
 from typing import NamedTuple
 
-from . import native, report
+from . import clips, memory, native, report, rooting
 from .build import Built, build, discard, hand_over
-from .capture import Motion, capture
+from .capture import Motion
 from .options import Options
 from .properties import remember
 
@@ -47,7 +48,7 @@ class Result(NamedTuple):
     report: report.Report
 
 
-class _Clock:
+class Clock:
     """The seconds of each stage."""
 
     def __init__(self):
@@ -59,7 +60,7 @@ class _Clock:
         self.seconds[name], self._last = now - self._last, now
 
 
-def _step(stage: str, fraction: float, **more) -> Step:
+def step(stage: str, fraction: float, **more) -> Step:
     before = 0.0
     for name, share in _SHARES.items():
         if name == stage:
@@ -68,18 +69,18 @@ def _step(stage: str, fraction: float, **more) -> Step:
     raise KeyError(stage)
 
 
-def _each(stage: str, work: Generator[float, None, object]) -> Generator[Step, None, object]:
-    """The steps of a stage, and its value."""
+def each(stage: str, work: Generator[float, None, object], first=0.0, last=1.0) -> Generator:
+    """The steps of a stage, or of a part of it from `first` to `last`; and its value."""
     try:
         while True:
-            yield _step(stage, next(work))
+            yield step(stage, first + (last - first) * next(work))
     except StopIteration as end:
         return end.value
     finally:
         work.close()
 
 
-def _watch(job: native.Job, motion: Motion, first: float, last: float) -> Generator[Step, None, tuple]:
+def watch(job: native.Job, motion: Motion, first: float, last: float) -> Generator[Step, None, tuple]:
     """The steps of a job that is a part of the solving, from `first` to `last`; its answer."""
     with job:
         while True:
@@ -89,41 +90,46 @@ def _watch(job: native.Job, motion: Motion, first: float, last: float) -> Genera
             motion.check_sources()
             fraction = first + (last - first) * progress.fraction
             error = None if progress.erms is None else _PERCENT * progress.erms
-            yield _step("Solving", fraction, error=error, bones=progress.bones or None, wait=True)
+            yield step("Solving", fraction, error=error, bones=progress.bones or None, wait=True)
 
 
-def _solve(motion: Motion, options: Options) -> Generator[Step, None, Solved]:
+def _solve(motion: Motion, options: Options, now: int) -> Generator[Step, None, Solved]:
+    """now: the frame in which the artist started it"""
     poses, settings = (motion.rest, motion.frames, motion.triangles), options.solver()
     articulated = options.skeleton == "ARTICULATED"
     free_share = _FREE_SHARE if articulated else 1.0
-    rig, info = yield from _watch(native.Job.start(*poses, settings), motion, 0.0, free_share)
+    rig, info = yield from watch(native.Job.start(*poses, settings), motion, 0.0, free_share)
     if options.skeleton == "NONE":
         return Solved(rig, info, None, None)
-    skeleton = native.connect(rig, motion.triangles, options.wishes(), settings)
+    wishes = options.wishes(root=rooting.chosen(options, motion, rig, now))
+    settings = dataclasses.replace(settings, bones=rig.bones, budget_kind="none", budget=0.0)  # found by now
+    skeleton = native.connect(rig, motion.triangles, wishes, settings)
     if not articulated:
         return Solved(rig, info, skeleton, None)
     job = native.Job.start_articulate(*poses, rig, skeleton, settings)
-    rig, skeleton, refitted = yield from _watch(job, motion, free_share, 1.0)
+    rig, skeleton, refitted = yield from watch(job, motion, free_share, 1.0)
     return Solved(rig, refitted, skeleton, info)
 
 
 def convert(scene, view_layer, objects, options: Options) -> Generator[Step, None, Result]:
     """The first object gives the rig its place and its name."""
-    clock = _Clock()
+    clock, now = Clock(), scene.frame_current
     native.library()  # refuses at once when it is not there
-    motion = yield from _each("Reading", capture(scene, view_layer, objects, options))
+    memory.check(options)
+    motion = yield from each("Reading", clips.read(scene, view_layer, objects, options))
     clock.lap("capture")
-    solved = yield from _solve(motion, options)
+    solved = yield from _solve(motion, options, now)
     clock.lap("solve")
-    built = yield from _each("Building", build(motion, solved.rig, options, solved.skeleton))
+    built = yield from each("Building", build(motion, solved.rig, options, solved.skeleton))
     clock.lap("build")
     try:
-        measured = yield from _each(
+        measured = yield from each(
             "Measuring", report.measure(built, motion, solved.rig, solved.info, solved.free)
         )
         clock.lap("measure")
         measured.seconds = clock.seconds
         remember(built, motion, options, measured)
+        memory.begin(built, motion, options)
         hand_over(built, motion, options)
     except BaseException:
         discard(built.made)

@@ -9,23 +9,25 @@ import bpy
 import numpy as np
 
 ATTRIBUTE = "ossify_error"  # percent of the size, root mean square over the frames
+CHANGE = "ossify_change"  # of that, by a refit
 COLOURS = "Ossify Error"
 _RAMP = np.array([[0.0, 0.05, 0.5], [0.0, 0.55, 0.8], [0.2, 0.75, 0.2], [0.95, 0.8, 0.1], [0.8, 0.05, 0.02]])
+_BOTH_WAYS = np.array([[0.05, 0.2, 0.8], [0.6, 0.6, 0.6], [0.8, 0.05, 0.02]])
 _SHADING = "ossify_shading"  # on the screen's areas: what was there before
 
 
-def store(mesh, error: np.ndarray) -> None:
+def store(mesh, error: np.ndarray, name: str = ATTRIBUTE) -> None:
     """error [v] percent"""
-    old = mesh.attributes.get(ATTRIBUTE)
+    old = mesh.attributes.get(name)
     if old is not None:
         mesh.attributes.remove(old)
-    mesh.attributes.new(ATTRIBUTE, "FLOAT", "POINT")
-    mesh.attributes[ATTRIBUTE].data.foreach_set("value", np.ascontiguousarray(error, np.float32))
+    mesh.attributes.new(name, "FLOAT", "POINT")
+    mesh.attributes[name].data.foreach_set("value", np.ascontiguousarray(error, np.float32))
 
 
-def error_of(mesh) -> np.ndarray | None:
+def error_of(mesh, name: str = ATTRIBUTE) -> np.ndarray | None:
     """[v] percent; None when the mesh has none"""
-    attribute = mesh.attributes.get(ATTRIBUTE)
+    attribute = mesh.attributes.get(name)
     if attribute is None or attribute.domain != "POINT" or attribute.data_type != "FLOAT":
         return None
     values = np.empty(len(attribute.data), np.float32)
@@ -36,9 +38,10 @@ def error_of(mesh) -> np.ndarray | None:
 def forget(mesh) -> None:
     """Takes the errors and their colours off a copy that is no rig."""
     _uncolour(mesh)
-    attribute = mesh.attributes.get(ATTRIBUTE)
-    if attribute is not None:
-        mesh.attributes.remove(attribute)
+    for name in (ATTRIBUTE, CHANGE):
+        attribute = mesh.attributes.get(name)
+        if attribute is not None:
+            mesh.attributes.remove(attribute)
 
 
 def meshes_of(armature) -> list:
@@ -57,12 +60,19 @@ def ramp(share: np.ndarray) -> np.ndarray:
     return np.stack([*channels, np.ones_like(channels[0])], -1)
 
 
-def _colour(mesh, top: float) -> None:
+def both_ways(share: np.ndarray) -> np.ndarray:
+    """[n] -1..1 -> [n][4] blue fell, grey stayed, red rose"""
+    channels = [np.interp(share, (-1, 0, 1), column) for column in _BOTH_WAYS.T]
+    return np.stack([*channels, np.ones_like(channels[0])], -1)
+
+
+def _colour(mesh, top: float, name: str) -> None:
     if COLOURS not in mesh.color_attributes:
         mesh.color_attributes.new(COLOURS, "FLOAT_COLOR", "POINT")
     attribute = mesh.color_attributes[COLOURS]
-    colours = ramp(np.clip(error_of(mesh) / top, 0, 1)).astype(np.float32)
-    attribute.data.foreach_set("color", colours.ravel())
+    share = error_of(mesh, name) / top
+    colours = ramp(np.clip(share, 0, 1)) if name == ATTRIBUTE else both_ways(np.clip(share, -1, 1))
+    attribute.data.foreach_set("color", colours.astype(np.float32).ravel())
     mesh.color_attributes.active_color = attribute
     mesh.update()
 
@@ -94,25 +104,37 @@ def _shade(context, shown: bool) -> None:
             del screen[slot]
 
 
-def top_error(meshes) -> float:
+def top_error(meshes, name: str = ATTRIBUTE) -> float:
     """Where the scale ends: the 99th percentile, so that one bad vertex does not turn the others blue."""
-    errors = np.concatenate([error_of(obj.data) for obj in meshes])
+    errors = np.abs(np.concatenate([error_of(obj.data, name) for obj in meshes]))
     return max(float(np.percentile(errors, 99)), 1e-9)
 
 
-def show(armature, context, shown: bool) -> None:
+def _is_shown(armature) -> bool:
+    return armature.ossify.show_error or armature.ossify.show_change
+
+
+def show(armature, context, shown: bool, name: str = ATTRIBUTE) -> None:
     """Switches the heat map of one rig."""
-    meshes = meshes_of(armature)
+    meshes = [obj for obj in meshes_of(armature) if error_of(obj.data, name) is not None]
     if shown and meshes:
-        top = top_error(meshes)
+        top = top_error(meshes, name)
         for obj in meshes:
-            _colour(obj.data, top)
-    else:
-        for obj in meshes:
+            _colour(obj.data, top, name)
+    elif not _is_shown(armature):
+        for obj in meshes_of(armature):
             _uncolour(obj.data)
-    others = any(o.type == "ARMATURE" and o.ossify.show_error for o in bpy.data.objects if o != armature)
-    if not others:
-        _shade(context, shown)
+    if not any(o.type == "ARMATURE" and _is_shown(o) for o in bpy.data.objects if o != armature):
+        _shade(context, _is_shown(armature))
+
+
+def recolour(armature) -> None:
+    """After new errors came, for a rig whose heat map is shown."""
+    if _is_shown(armature):
+        name = ATTRIBUTE if armature.ossify.show_error else CHANGE
+        meshes = [obj for obj in meshes_of(armature) if error_of(obj.data, name) is not None]
+        for obj in meshes:
+            _colour(obj.data, top_error(meshes, name), name)
 
 
 def select_worst(meshes, percent: float) -> int:

@@ -1,14 +1,12 @@
 """Operators: thin, they do nothing that a script could not do with convert.py."""
 
-import sys
-import traceback
-
 import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, StringProperty
 
 from . import bake, build, heat, joints, native, properties, rejoin, session, sources
 from .capture import check
 from .convert import Result, convert, run
+from .modal import FAILURES, Working, fail
 from .options import (
     BAKE_FIELDS,
     CACHE_ENDINGS,
@@ -16,14 +14,9 @@ from .options import (
     PRESETS,
     BakeOptions,
     Options,
-    Refusal,
     implied,
     preset_values,
 )
-
-_TICK = 0.02  # seconds between two turns
-_TURN = 0.03  # seconds of work in each: the interface stays alive
-_FAILURES = (Refusal, native.OssifyError)
 
 
 def _active_first(context) -> list:
@@ -56,45 +49,7 @@ def rigs_and_meshes(context) -> list:
     return [obj for obj in found if obj.type in {"ARMATURE", "MESH"}] or found
 
 
-def _redraw(context, status) -> None:
-    """The sidebars and the status bar; drawing the viewports anew for a number would slow everything down.
-
-    `status` draws the status bar, None gives it back to Blender; to set it is the way to have it drawn.
-    """
-    for window in context.window_manager.windows:
-        for area in window.screen.areas:
-            for region in area.regions:
-                if area.type == "VIEW_3D" and region.type == "UI":
-                    region.tag_redraw()
-    if context.workspace is not None:
-        context.workspace.status_text_set(status)
-
-
-def draw_status(header, _context) -> None:
-    """The status bar while a conversion runs."""
-    running = session.current
-    if running is not None:
-        row = header.layout.row()
-        row.ui_units_x = 14
-        row.progress(factor=running.step.fraction, text=running.progress())
-        if running.fit():
-            header.layout.label(text=running.fit())
-        header.layout.label(text="Cancel", icon="EVENT_ESC")
-
-
-def _fail(operator, error: Exception) -> set[str]:
-    """Tells what went wrong; what nobody foresaw goes to stderr as well."""
-    if isinstance(error, _FAILURES):
-        operator.report({"ERROR"}, str(error))
-    else:
-        traceback.print_exception(error, file=sys.stderr)
-        operator.report(
-            {"ERROR"}, f"Ossify failed ({type(error).__name__}: {error}); the scene is as it was."
-        )
-    return {"CANCELLED"}
-
-
-class OSSIFY_OT_convert(bpy.types.Operator):
+class OSSIFY_OT_convert(Working, bpy.types.Operator):
     """Turn the motion of the selected meshes into an armature with weights and keys"""
 
     bl_idname = "ossify.convert"
@@ -131,19 +86,17 @@ class OSSIFY_OT_convert(bpy.types.Operator):
         """What was given to the operator, then the preset, then the sidebar."""
         options = context.scene.ossify.options()
         values = {} if self.preset == "NONE" else preset_values(self.preset)
-        given = {field: getattr(self, field) for field in FIELDS if self.properties.is_property_set(field)}
+        given = {
+            field: properties.plain(getattr(self, field))
+            for field in FIELDS
+            if self.properties.is_property_set(field)
+        }
         values |= implied(given)
         for field, value in values.items():
             setattr(options, field, value)
         return options
 
-    def _fail(self, error: Exception) -> set[str]:
-        if getattr(error, "status", None) == native.Status.CANCELLED:
-            self.report({"INFO"}, "Cancelled: the scene is as it was.")
-            return {"CANCELLED"}
-        return _fail(self, error)
-
-    def _succeed(self, result: Result) -> set[str]:
+    def succeed(self, result: Result) -> set[str]:
         report = result.report
         for note in report.notes:
             self.report({"INFO"}, note)
@@ -154,79 +107,12 @@ class OSSIFY_OT_convert(bpy.types.Operator):
         )
         return {"FINISHED"}
 
-    def execute(self, context):
-        try:
-            steps = convert(
-                context.scene, context.view_layer, chosen_objects(context), self._options(context)
-            )
-            return self._succeed(run(steps))
-        except Exception as error:
-            return self._fail(error)
+    def steps(self, context):
+        return convert(context.scene, context.view_layer, chosen_objects(context), self._options(context))
 
-    def invoke(self, context, _event):
-        if bpy.app.background or context.window is None:
-            return self.execute(context)
-        objects, options = chosen_objects(context), self._options(context)
-        try:
-            native.library()
-            check(context.scene, context.view_layer, objects, options)
-        except _FAILURES as error:
-            return self._fail(error)
-        self._session = session.start(convert(context.scene, context.view_layer, objects, options))
-        self._said = None
-        self._timer = context.window_manager.event_timer_add(_TICK, window=context.window)
-        context.window_manager.modal_handler_add(self)
-        _redraw(context, draw_status)
-        return {"RUNNING_MODAL"}
-
-    def modal(self, context, event):
-        running = self._session
-        if event.type == "ESC" and event.value == "PRESS":
-            running.cancel()
-        elif event.type != "TIMER":
-            return {"RUNNING_MODAL"} if self._holds(context, event) else {"PASS_THROUGH"}
-        try:
-            ended = running.advance(_TURN)
-        except Exception as error:
-            self._clean_up(context)
-            return self._fail(error)
-        if (said := (running.progress(), running.fit())) != self._said:
-            self._said = said
-            _redraw(context, draw_status)
-        if not ended:
-            return {"RUNNING_MODAL"} if event.type == "ESC" else {"PASS_THROUGH"}
-        self._clean_up(context)
-        if running.result is None:
-            self.report({"INFO"}, "Cancelled: the scene is as it was.")
-            return {"CANCELLED"}
-        return self._succeed(running.result)
-
-    def _holds(self, context, event) -> bool:
-        """Whether the event is kept from the rest of Blender: edits must not get into what is being read."""
-        if not self._session.touches_scene or event.type in {"MOUSEMOVE", "INBETWEEN_MOUSEMOVE"}:
-            return False
-        return not _over_sidebar(context, event)  # the Cancel button is there
-
-    def cancel(self, context):
-        """The window closes, or another file is opened."""
-        self._clean_up(context)
-
-    def _clean_up(self, context) -> None:
-        session.end()
-        if self._timer is not None:
-            context.window_manager.event_timer_remove(self._timer)
-            self._timer = None
-        _redraw(context, None)
-
-
-def _over_sidebar(context, event) -> bool:
-    x, y = event.mouse_x, event.mouse_y
-    for area in context.screen.areas if context.screen else ():
-        for region in area.regions:
-            inside = region.x <= x < region.x + region.width and region.y <= y < region.y + region.height
-            if inside and region.type == "UI" and area.type == "VIEW_3D":
-                return True
-    return False
+    def check_first(self, context) -> None:
+        native.library()
+        check(context.scene, context.view_layer, chosen_objects(context), self._options(context))
 
 
 class OSSIFY_OT_cancel(bpy.types.Operator):
@@ -264,7 +150,20 @@ class OSSIFY_OT_preset(bpy.types.Operator):
         return {"FINISHED"}
 
 
-class _OfRig:
+class OSSIFY_OT_root_at_cursor(bpy.types.Operator):
+    """The root is the part of the body at the 3D cursor, as the mesh stands in this frame"""
+
+    bl_idname = "ossify.root_at_cursor"
+    bl_label = "Root at 3D Cursor"
+    bl_options = {"UNDO"}
+
+    def execute(self, context):
+        settings = context.scene.ossify
+        settings.root, settings.root_place = "PLACE", context.scene.cursor.location
+        return {"FINISHED"}
+
+
+class OfRig:
     """An operator on the active rig."""
 
     @classmethod
@@ -275,7 +174,7 @@ class _OfRig:
         return True
 
 
-class OSSIFY_OT_show_source(_OfRig, bpy.types.Operator):
+class OSSIFY_OT_show_source(OfRig, bpy.types.Operator):
     """Show the meshes that this rig was made from, or hide them again"""
 
     bl_idname = "ossify.show_source"
@@ -294,7 +193,7 @@ class OSSIFY_OT_show_source(_OfRig, bpy.types.Operator):
         return {"FINISHED"}
 
 
-class OSSIFY_OT_select_worst(_OfRig, bpy.types.Operator):
+class OSSIFY_OT_select_worst(OfRig, bpy.types.Operator):
     """Select the vertices with the largest errors, in Edit Mode"""
 
     bl_idname = "ossify.select_worst"
@@ -324,12 +223,12 @@ class OSSIFY_OT_select_worst(_OfRig, bpy.types.Operator):
         return {"FINISHED"}
 
 
-def _is_selected(bone) -> bool:
+def is_selected(bone) -> bool:
     """Of a pose bone, in Blender 5 and before."""
     return bone.select if hasattr(bone, "select") else bone.bone.select
 
 
-class _OfBones(_OfRig):
+class _OfBones(OfRig):
     """An operator on selected pose bones of the active rig."""
 
     needed = 2
@@ -337,7 +236,7 @@ class _OfBones(_OfRig):
     @classmethod
     def selected(cls, context) -> list[str]:
         pose = rig_of(context).pose.bones
-        return sorted(bone.name for bone in pose if bone.bone.use_deform and _is_selected(bone))
+        return sorted(bone.name for bone in pose if bone.bone.use_deform and is_selected(bone))
 
     @classmethod
     def poll(cls, context):
@@ -399,7 +298,7 @@ class OSSIFY_OT_make_root(_OfBones, bpy.types.Operator):
         return {"FINISHED"}
 
 
-class OSSIFY_OT_forget_wishes(_OfRig, bpy.types.Operator):
+class OSSIFY_OT_forget_wishes(OfRig, bpy.types.Operator):
     """Forget all that was said of the skeleton of this rig: the next update leaves it to the motion"""
 
     bl_idname = "ossify.forget_wishes"
@@ -413,7 +312,7 @@ class OSSIFY_OT_forget_wishes(_OfRig, bpy.types.Operator):
         return {"FINISHED"}
 
 
-class OSSIFY_OT_update_skeleton(_OfRig, bpy.types.Operator):
+class OSSIFY_OT_update_skeleton(OfRig, bpy.types.Operator):
     """Hang the bones of this rig anew, by its weights, its motion and your wishes; nothing is solved"""
 
     bl_idname = "ossify.update_skeleton"
@@ -426,13 +325,12 @@ class OSSIFY_OT_update_skeleton(_OfRig, bpy.types.Operator):
             bpy.ops.object.mode_set(mode="OBJECT")
         try:
             skeleton, keyed = rejoin.rejoin(context, armature)
-        except _FAILURES as error:
+        except FAILURES as error:
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
         if skeleton.message:
             self.report({"WARNING"}, skeleton.message[0].upper() + skeleton.message[1:])
-        joints.show(armature, armature.ossify.show_joints)
-        self.report({"INFO"}, f"{armature.name}: {keyed.located} bones also move against their parents")
+        self.report({"INFO"}, f"{armature.name}: {joints.moving(keyed.located)} against the parent")
         return {"FINISHED"}
 
 
@@ -487,7 +385,7 @@ class OSSIFY_OT_bake(bpy.types.Operator):
         try:
             baked = run(bake.bake(context.scene, context.view_layer, objects, options))
         except Exception as error:
-            return _fail(self, error)
+            return fail(self, error)
         what = " and ".join(path.name for path in baked.files) or f"{baked.meshes[0].name}: shape keys"
         self.report({"INFO"}, f"{what}, {baked.samples} samples")
         return {"FINISHED"}
@@ -546,6 +444,7 @@ CLASSES = (
     OSSIFY_OT_convert,
     OSSIFY_OT_cancel,
     OSSIFY_OT_preset,
+    OSSIFY_OT_root_at_cursor,
     OSSIFY_OT_show_source,
     OSSIFY_OT_select_worst,
     OSSIFY_OT_wish,

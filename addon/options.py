@@ -7,6 +7,7 @@ its flag, and both take the defaults from here.
 from __future__ import annotations
 
 import dataclasses
+import math
 
 from . import native
 
@@ -24,6 +25,8 @@ class Options:
     bones_most: int = 128  # when they are not counted
     bone_kind: str = "RIGID"  # RIGID, FLEXIBLE
     skeleton: str = "HIERARCHY"  # NONE, HIERARCHY, ARTICULATED
+    root: str = "FOUND"  # FOUND, PLACE
+    root_place: tuple[float, float, float] = (0.0, 0.0, 0.0)  # in the scene
     symmetry: str = "FOUND"  # NONE, FOUND, X
     influences: int = 4
     quality: str = "NORMAL"  # DRAFT, NORMAL, BEST
@@ -36,9 +39,12 @@ class Options:
     frame_start: int = 1
     frame_end: int = 250
     frame_step: int = 1
+    clips: str = "ONE"  # ONE, MARKERS, TAKES
+    nla: bool = False
     keys: str = "REDUCED"  # EVERY, REDUCED
     key_tolerance: float = 0.1  # percent of the size
     hide_source: bool = True
+    keep_motion: str = "AUTO"  # AUTO, PACKED, FILE, NONE
     seed: int = 0
     threads: int = 0
 
@@ -150,9 +156,30 @@ def contradiction(settings, scene=None) -> str | None:
         return sentence
     if settings.frames == "POSES" and settings.rest == "FRAME":
         return "Shape keys as poses have no frames to take the rest shape from: choose the undeformed mesh."
+    if settings.frames == "POSES" and settings.clips != "ONE":
+        return "Shape keys as poses have no time to divide: choose one clip, or frames."
     if settings.bone_kind == "FLEXIBLE" and settings.skeleton != "NONE":
         return "Flexible bones stretch and shear, and joints do not: choose rigid bones, or no skeleton."
+    if settings.root == "PLACE" and not all(map(math.isfinite, settings.root_place)):
+        return "The place of the root is not finite: choose one that is near the mesh."
     return None
+
+
+@dataclasses.dataclass
+class TrackOptions:
+    """What track.py may be asked for; the range means what it means in Options."""
+
+    name: str = ""  # of the action; empty: the source's
+    frames: str = "SCENE"  # SCENE, PREVIEW, CUSTOM
+    frame_start: int = 1
+    frame_end: int = 250
+    frame_step: int = 1
+    place: str = "WORLD"  # WORLD, RIG
+    match_limit: float = 2.0  # percent of the size
+    nla: bool = False
+
+
+TRACK_FIELDS = tuple(field.name for field in dataclasses.fields(TrackOptions))
 
 
 @dataclasses.dataclass
@@ -171,3 +198,20 @@ class BakeOptions:
 BAKE_FIELDS = tuple(field.name for field in dataclasses.fields(BakeOptions) if field.name != "filepath")
 # The first ending of a kind is added to a path that has none of them.
 CACHE_ENDINGS = {"PC2": (".pc2",), "MDD": (".mdd",), "ALEMBIC": (".abc",), "USD": (".usdc", ".usda", ".usd")}
+
+
+@dataclasses.dataclass
+class RefitOptions:
+    """What refit.py may be asked for."""
+
+    solve: str = "BOTH"  # BOTH, TRANSFORMS, WEIGHTS
+    only: str = "ALL"  # ALL, BONES, VERTICES: those that are selected
+    rest: bool = True  # the rest shape is corrected as the rig's settings say
+    motion: str = "KEPT"  # KEPT, SOURCE
+    frames: str = "ALL"  # ALL, CUSTOM
+    frame_start: int = 1
+    frame_end: int = 250
+    quality: str = "RIG"  # RIG, DRAFT, NORMAL, BEST
+
+
+REFIT_FIELDS = tuple(field.name for field in dataclasses.fields(RefitOptions))

@@ -13,6 +13,18 @@ _FONT = 0  # Blender's own
 _UNIT = 20  # pixels of a button's height at a scale of 1; the others are in units of it
 _MARGIN = 3.5  # the tabs, the edges of the panel and of a box in it
 _ICON = 1.2
+_LEGEND = {  # icons of the colours in which overlay.py draws joints
+    "ball": "COLLECTION_COLOR_04",
+    "hinge": "COLLECTION_COLOR_05",
+    "stiff": "COLLECTION_COLOR_03",
+    "loose": "COLLECTION_COLOR_01",
+}
+_COUNTED = {
+    "ball": "joints well determined",
+    "hinge": "hinges",
+    "stiff": "joints that hardly turn",
+    "loose": "joints guessed",
+}
 
 
 def _lines(text: str, width: float, measure) -> list[str]:
@@ -27,7 +39,7 @@ def _lines(text: str, width: float, measure) -> list[str]:
     return lines
 
 
-def _paragraph(layout, context, text: str, icon: str = "NONE") -> None:
+def paragraph(layout, context, text: str, icon: str = "NONE") -> None:
     """Text over several lines, as wide as the sidebar."""
     unit = _UNIT * context.preferences.system.ui_scale
     blf.size(_FONT, context.preferences.ui_styles[0].widget.points * context.preferences.system.ui_scale)
@@ -45,7 +57,7 @@ def _library_trouble() -> str | None:
     return None
 
 
-class _Sidebar:
+class Sidebar:
     bl_space_type = "VIEW_3D"
     bl_region_type = "UI"
     bl_category = "Ossify"
@@ -59,7 +71,7 @@ class OSSIFY_MT_presets(bpy.types.Menu):
             self.layout.operator("ossify.preset", text=label).preset = name
 
 
-class OSSIFY_PT_convert(_Sidebar, bpy.types.Panel):
+class OSSIFY_PT_convert(Sidebar, bpy.types.Panel):
     bl_label = "Motion to Rig"
     bl_order = 1
 
@@ -67,7 +79,7 @@ class OSSIFY_PT_convert(_Sidebar, bpy.types.Panel):
         layout = self.layout
         trouble = _library_trouble()
         if trouble:
-            _paragraph(layout, context, trouble, "ERROR")
+            paragraph(layout, context, trouble, "ERROR")
         elif session.current is not None:
             _draw_progress(layout)
         else:
@@ -81,7 +93,7 @@ class OSSIFY_PT_convert(_Sidebar, bpy.types.Panel):
     def _draw_button(layout, context, settings):
         trouble = contradiction(settings, context.scene)
         if trouble:
-            _paragraph(layout, context, trouble, "ERROR")
+            paragraph(layout, context, trouble, "ERROR")
         row = layout.row()
         row.scale_y = 1.6
         row.enabled = trouble is None
@@ -99,7 +111,7 @@ def _draw_offers(layout, context) -> None:
     objects = chosen_objects(context)
     box = layout.box()
     if not objects:
-        _paragraph(box, context, "Select one or more meshes that move.", "INFO")
+        paragraph(box, context, "Select one or more meshes that move.", "INFO")
         return
     settings = context.scene.ossify
     poses = settings.frames == "POSES" and not any(
@@ -109,10 +121,10 @@ def _draw_offers(layout, context) -> None:
         offer = sources.offer(obj, context.view_layer, poses)
         box.label(text=obj.name, icon="OUTLINER_OB_MESH" if obj.type == "MESH" else "OBJECT_DATA")
         if offer.trouble:
-            _paragraph(box, context, offer.trouble, "ERROR")
+            paragraph(box, context, offer.trouble, "ERROR")
             continue
         motion = ", ".join(offer.motion) or "nothing that Ossify knows of"
-        _paragraph(box, context, f"{offer.vertices:,} vertices. Moved by {motion}.")
+        paragraph(box, context, f"{offer.vertices:,} vertices. Moved by {motion}.")
     if len(objects) > _SHOWN:
         box.label(text=f"and {len(objects) - _SHOWN} more")
     if settings.frames != "POSES":
@@ -120,10 +132,10 @@ def _draw_offers(layout, context) -> None:
             times = frame_range(context.scene, settings)
             box.label(text=f"{len(times)} frames, {times[0]} to {times[-1]}")
         except Refusal as refusal:
-            _paragraph(box, context, str(refusal), "ERROR")
+            paragraph(box, context, str(refusal), "ERROR")
 
 
-class _Settings(_Sidebar):
+class _Settings(Sidebar):
     """A folded part of the settings."""
 
     bl_parent_id = "OSSIFY_PT_convert"
@@ -157,6 +169,11 @@ class OSSIFY_PT_bones(_Settings, bpy.types.Panel):
         layout.prop(settings, "bone_kind")
         layout.prop(settings, "skeleton")
         if settings.skeleton != "NONE":
+            row = layout.row(align=True)
+            row.prop(settings, "root")
+            row.operator("ossify.root_at_cursor", text="", icon="PIVOT_CURSOR")
+            if settings.root == "PLACE":
+                layout.prop(settings, "root_place")
             layout.prop(settings, "symmetry")
         layout.prop(settings, "influences")
         layout.prop(settings, "quality")
@@ -177,6 +194,7 @@ class OSSIFY_PT_motion(_Settings, bpy.types.Panel):
             column.prop(settings, "frame_end")
         if settings.frames != "POSES":
             column.prop(settings, "frame_step")
+            layout.prop(settings, "clips")
         layout.prop(settings, "rest")
         if settings.rest == "FRAME":
             layout.prop(settings, "rest_frame")
@@ -196,7 +214,9 @@ class OSSIFY_PT_result(_Settings, bpy.types.Panel):
             row = layout.row()
             row.active = settings.frames != "POSES"
             row.prop(settings, "key_tolerance")
+        layout.prop(settings, "nla")
         layout.prop(settings, "hide_source")
+        layout.prop(settings, "keep_motion")
         layout.prop(settings, "seed")
         layout.prop(settings, "threads")
 
@@ -228,7 +248,7 @@ class OSSIFY_UL_frames(bpy.types.UIList):
         return flags, order
 
 
-class OSSIFY_PT_rig(_Sidebar, bpy.types.Panel):
+class OSSIFY_PT_rig(Sidebar, bpy.types.Panel):
     bl_label = "Rig"
     bl_order = 0  # above the settings: it is what one looks at when a conversion is done
 
@@ -249,7 +269,7 @@ class OSSIFY_PT_rig(_Sidebar, bpy.types.Panel):
         column.label(text=f"{rig.rig_size} as a rig")
         column.label(text=f"{rig.cache_size} as a cache, {rig.shape_key_size} as shape keys")
         for note in rig.notes.splitlines():
-            _paragraph(layout, context, note, "INFO")
+            paragraph(layout, context, note, "INFO")
         column = layout.column(align=True)
         go = column.operator("ossify.go_to_frame", text=f"Worst Frame ({rig.worst_frame})")
         go.frame = rig.worst_frame
@@ -258,7 +278,7 @@ class OSSIFY_PT_rig(_Sidebar, bpy.types.Panel):
         column.operator("ossify.show_source", text="Show or Hide Source")
 
 
-class OSSIFY_PT_skeleton(_Sidebar, bpy.types.Panel):
+class OSSIFY_PT_skeleton(Sidebar, bpy.types.Panel):
     bl_label = "Skeleton"
     bl_parent_id = "OSSIFY_PT_rig"
 
@@ -271,27 +291,41 @@ class OSSIFY_PT_skeleton(_Sidebar, bpy.types.Panel):
         rig = armature.ossify
         if rig.settings.skeleton != "NONE":
             _draw_joints(layout, armature)
+            active = context.active_pose_bone
+            if active is not None and active.id_data == armature:
+                _draw_joint_of(layout, context, active.bone)
         column = layout.column(align=True)
         for wish, words in (("JOIN", "Join Bones"), ("APART", "Keep Apart")):
             column.operator("ossify.wish", text=words).wish = wish
         column.operator("ossify.make_root")
+        column.operator("ossify.update_skeleton", icon="FILE_REFRESH")  # above the wishes: it keeps its place
         if rig.wishes or rig.root_bone:
             _draw_wishes(layout.column(align=True), rig)
-        layout.operator("ossify.update_skeleton", icon="FILE_REFRESH")
 
 
 def _draw_joints(layout, armature) -> None:
     rig, counts = armature.ossify, joints.counts(armature.data)
     column = layout.column(align=True)
-    well = counts["ball"] + counts["stiff"]
-    column.label(text=f"Joints: {well} determined, {counts['hinge']} hinges, {counts['loose']} guessed")
+    for kind, icon in _LEGEND.items():
+        if counts[kind]:
+            column.label(text=f"{counts[kind]} {_COUNTED[kind]}", icon=icon)
     if rig.free_erms:
         column.label(text=f"Joints hold: E_RMS {rig.erms:.3g}, free {rig.free_erms:.3g}")
     elif rig.located:
-        column.label(text=f"{rig.located} bones also move, by {rig.location:.2g} % at most")
+        column.label(text=f"{joints.moving(rig.located)}, by {rig.location:.2g} % at most")
     else:
         column.label(text="All bones only turn")
     column.prop(rig, "show_joints", toggle=True)
+
+
+def _draw_joint_of(layout, context, bone) -> None:
+    """What is known of the joint of a bone."""
+    kind = bone.get(joints.KIND)
+    if kind in joints.WORDS:
+        words = (
+            f"{bone.name} {joints.WORDS[kind]}: {bone[joints.ANGLE]:.0f}°, drift {bone[joints.DRIFT]:.2f} %"
+        )
+        paragraph(layout, context, words, _LEGEND[kind])
 
 
 def _draw_wishes(column, rig) -> None:
@@ -303,7 +337,7 @@ def _draw_wishes(column, rig) -> None:
     column.operator("ossify.forget_wishes")
 
 
-class OSSIFY_PT_frames(_Sidebar, bpy.types.Panel):
+class OSSIFY_PT_frames(Sidebar, bpy.types.Panel):
     bl_label = "Error of Each Frame"
     bl_parent_id = "OSSIFY_PT_rig"
     bl_options = {"DEFAULT_CLOSED"}
@@ -314,7 +348,7 @@ class OSSIFY_PT_frames(_Sidebar, bpy.types.Panel):
         )
 
 
-class OSSIFY_PT_bake(_Sidebar, bpy.types.Panel):
+class OSSIFY_PT_bake(Sidebar, bpy.types.Panel):
     bl_label = "Bake Back"
     bl_parent_id = "OSSIFY_PT_rig"
     bl_options = {"DEFAULT_CLOSED"}

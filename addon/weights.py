@@ -7,12 +7,14 @@ import numpy as np
 _LEAST = 1e-6  # weights below it move nothing that can be seen
 
 
-def exact(influence_bones: np.ndarray, influence_weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def exact(influence_bones, influence_weights, whole=None) -> tuple[np.ndarray, np.ndarray]:
     """Bones rising in each row, unused (-1) last; weights whose sum in float32, in that order, is 1.
 
     Blender adds a vertex's weights one after the other in single precision. With s the sum of all but the
-    last, rounded as Blender rounds it, s + fl(1 - s) is 1 for every s from 0 to 1.
+    last, rounded as Blender rounds it, s + fl(1 - s) is 1 for every s from 0 to 1. whole [v] float32: what
+    the sum is instead, where other groups have the rest.
     """
+    whole = np.ones(len(influence_bones), np.float32) if whole is None else whole
     used = (influence_bones >= 0) & (influence_weights >= _LEAST)
     far = np.iinfo(np.int32).max
     order = np.argsort(np.where(used, influence_bones, far), axis=1, kind="stable")
@@ -23,8 +25,16 @@ def exact(influence_bones: np.ndarray, influence_weights: np.ndarray) -> tuple[n
     total = np.zeros(len(bones), np.float32)
     for k in range(bones.shape[1]):
         total = np.where(k < last, total + weights[:, k], total).astype(np.float32)
-    weights[rows, last] = np.maximum(np.float32(1) - total, 0)
+    weights[rows, last] = np.where(bones[rows, last] >= 0, np.maximum(whole - total, 0), 0)
     return bones, weights
+
+
+def dense(bones: np.ndarray, weights: np.ndarray, count: int) -> np.ndarray:
+    """[v][b] float32"""
+    result = np.zeros((len(bones), count), np.float32)
+    rows, columns = np.nonzero(bones >= 0)
+    result[rows, bones[rows, columns]] = weights[rows, columns]
+    return result
 
 
 def by_bone(bones: np.ndarray, weights: np.ndarray, count: int):

@@ -267,14 +267,60 @@ def test_the_x_plane_is_the_objects_own():
     assert matched(result, body)["hand.L"].endswith(".L")
 
 
+def seen_middle(body, name, frame):
+    """Where the middle of a part is in a frame, in the scene"""
+    return scenes.seen(body, frame)[[part == name for part in strongest(body)]].mean(axis=0)
+
+
+@pytest.mark.parametrize("name", ["head", "shin.L"])
+@pytest.mark.parametrize("kind", ["HIERARCHY", "ARTICULATED"])
+def test_the_root_is_at_the_place_that_was_chosen(name, kind):
+    """In the frame that was looked at, far from the rest pose."""
+    body, _ = scenes.creature()
+    body.location = (3, -2, 1)
+    place = tuple(seen_middle(body, name, 25))
+    picked = {"bones": COUNT, "quality": "NORMAL", "root": "PLACE", "root_place": place}
+    result = chain.converted(body, skeleton=kind, **picked)
+    match = matched(result, body)
+    assert result.armature.data.bones[match[name]].parent.name == "Root"
+    assert result.armature.ossify.root_bone == match[name]
+    scenes.select(result.armature)
+    assert bpy.ops.ossify.update_skeleton() == {"FINISHED"}
+    assert result.armature.data.bones[matched(result, body)[name]].parent.name == "Root"
+
+
+def test_the_root_is_at_the_cursor():
+    body, bones = scenes.creature()
+    bpy.context.scene.cursor.location = seen_middle(body, "head", 12)
+    assert bpy.ops.ossify.root_at_cursor() == {"FINISHED"}
+    assert bpy.context.scene.ossify.root == "PLACE"
+    scenes.select(body)
+    assert bpy.ops.ossify.convert(bones=COUNT, quality="DRAFT") == {"FINISHED"}
+    assert bpy.context.object.ossify.root_bone == "Core.001"
+    head = np.array(bpy.context.object.data.bones["Core.001"].matrix_local.translation)
+    assert np.linalg.norm(head - bones["head"][1]) < np.linalg.norm(head - bones["trunk"][1])
+
+
+def test_a_place_that_is_none_is_refused():
+    nowhere = options.Options(root="PLACE", root_place=(0.0, float("nan"), 0.0))
+    assert "not finite" in options.contradiction(nowhere)
+
+
 def test_settings_are_stored_on_the_armature(articulated):
     assert articulated[0].armature.ossify.settings.skeleton == "ARTICULATED"
 
 
-def test_bones_are_counted_by_themselves():
-    result, body, _ = converted(bones_by="PARTS", bones_most=40)
+@pytest.mark.parametrize("kind", ["HIERARCHY", "ARTICULATED"])
+def test_bones_are_counted_by_themselves(kind):
+    result, body, _ = converted(bones_by="PARTS", bones_most=40, skeleton=kind)
     assert result.report.bones == COUNT
     assert len(set(matched(result, body).values())) == COUNT
+
+
+def test_articulated_bones_within_a_budget():
+    result, _, _ = converted(bones_by="BUDGET", budget=1.0, bones_most=40, skeleton="ARTICULATED")
+    assert result.report.bones < 40
+    assert result.report.percent(result.report.rms) < 1.5
 
 
 def test_one_bone_has_a_skeleton_too():
@@ -321,17 +367,37 @@ def test_command(tmp_path, kind):
 # ---- other programs
 
 
+def heads_of(armature, times):
+    """bone -> [f][3] where its joint is in the scene"""
+    heads = {bone.name: [] for bone in armature.pose.bones}
+    for time in times:
+        bpy.context.scene.frame_set(time)
+        for bone in armature.pose.bones:
+            heads[bone.name].append(armature.matrix_world @ bone.head)
+    return {name: np.array(places) for name, places in heads.items()}
+
+
 @pytest.mark.parametrize("suffix", [".glb", ".fbx"])
 @pytest.mark.parametrize("kind", ["HIERARCHY", "ARTICULATED"])
 def test_round_trip(tmp_path, suffix, kind):
+    """The hierarchy, the joints and the motion come back, and what only turned still does."""
     result, _, _ = converted(skeleton=kind)
-    times = list(range(1, 31))
-    shown = scenes.seen_frames(result.meshes[0], times)
+    times, size = list(range(1, 31)), result.report.size
+    shown, heads = scenes.seen_frames(result.meshes[0], times), heads_of(result.armature, times)
     bones = bones_of(result.armature)
     assert any(parent not in ("", "Root") for parent in bones.values())
     meshes = exported_and_imported(result, tmp_path / f"rig{suffix}")
-    compare(shown, meshes, times_of_action(times), 2e-3 if suffix == ".fbx" else 1e-4)
-    assert bones_of(meshes[0].find_armature()) == bones
+    tolerance = 2e-3 if suffix == ".fbx" else 1e-4
+    compare(shown, meshes, times_of_action(times), tolerance)
+    again = meshes[0].find_armature()
+    assert bones_of(again) == bones
+    found = heads_of(again, times_of_action(times))
+    for name, places in heads.items():
+        assert np.abs(found[name] - places).max() < tolerance * size
+    for bone in again.data.bones:
+        if kind == "ARTICULATED" and bone.parent and bone.parent.name != "Root":
+            lengths = np.linalg.norm(found[bone.name] - found[bone.parent.name], axis=1)
+            assert np.ptp(lengths) < tolerance * size
 
 
 def test_blend_keeps_the_skeleton(tmp_path, hierarchy):
@@ -472,17 +538,3 @@ def test_wishes_can_be_taken_back(hierarchy):
         assert len(armature.ossify.wishes) == count
     bpy.ops.ossify.forget_wishes()
     assert len(armature.ossify.wishes) == 0
-
-
-def test_joints_are_shown_as_colours_and_leave_nothing_behind(hierarchy):
-    armature = hierarchy[0].armature
-    own = armature.pose.bones["Core.002"]
-    own.color.palette = "THEME01"
-    armature.ossify.show_joints = True
-    hinge, ball = armature.pose.bones["Side.002.L"], armature.pose.bones["Side.001.L"]
-    assert hinge.color.custom.normal.b > hinge.color.custom.normal.g
-    assert ball.color.custom.normal.g > ball.color.custom.normal.b
-    assert own.color.palette == "THEME01"
-    armature.ossify.show_joints = False
-    assert {bone.color.palette for bone in armature.pose.bones if bone != own} == {"DEFAULT"}
-    assert not [bone.name for bone in armature.pose.bones if "ossify_shown" in bone]

@@ -1,0 +1,206 @@
+"""Operators of the way back: look for changes, hold things, refit. Thin, as the others are."""
+
+import bpy
+import numpy as np
+from bpy.props import BoolProperty, EnumProperty, IntProperty
+
+from . import changes, properties, refit, session
+from .modal import FAILURES, Working
+from .operators import OfRig, is_selected, rig_of
+from .options import REFIT_FIELDS, RefitOptions, Refusal
+
+
+def selected_bones(armature) -> list[str]:
+    """In Pose Mode, or as they were left there."""
+    return [bone.name for bone in armature.pose.bones if is_selected(bone)]
+
+
+def selected_vertices(obj) -> np.ndarray:
+    """[v] as selected in Edit Mode, or as left there"""
+    obj.update_from_editmode()
+    chosen = np.zeros(len(obj.data.vertices), bool)
+    obj.data.vertices.foreach_get("select", chosen)
+    return chosen
+
+
+def _meshes(armature) -> list:
+    return [item.object for item in armature.ossify.meshes if item.object is not None]
+
+
+class OSSIFY_OT_refit(Working, OfRig, bpy.types.Operator):
+    """Solve the rig again from what it is now; what is held, and what you changed and keep, stays"""
+
+    bl_idname = "ossify.refit"
+    bl_label = "Refit"
+    bl_options = {"UNDO"}
+
+    __annotations__ = properties.refit_annotations(options={"SKIP_SAVE"})
+
+    @classmethod
+    def poll(cls, context):
+        if session.current is not None:
+            cls.poll_message_set("Something is running")
+            return False
+        if not super().poll(context):
+            return False
+        trouble = refit.trouble(rig_of(context))
+        if trouble:
+            cls.poll_message_set(trouble.rstrip("."))
+        return trouble is None
+
+    def _options(self, context) -> RefitOptions:
+        """What was given to the operator, then the sidebar."""
+        options = context.scene.ossify_refit.options()
+        for field in REFIT_FIELDS:
+            if self.properties.is_property_set(field):
+                setattr(options, field, getattr(self, field))
+        return options
+
+    def steps(self, context):
+        armature, options = rig_of(context), self._options(context)
+        bones = selected_bones(armature) if options.only == "BONES" else []
+        vertices = {}
+        if options.only == "VERTICES":
+            vertices = {obj.name: selected_vertices(obj) for obj in _meshes(armature)}
+        if (options.only == "BONES" and not bones) or (vertices and not any(map(np.any, vertices.values()))):
+            raise Refusal(f"No {options.only.lower()} of {rig_of(context).name} are selected.")
+        return refit.refit(context.scene, context.view_layer, armature, options, bones, vertices)
+
+    def check_first(self, context) -> None:
+        refit.check(rig_of(context))
+
+    def succeed(self, result: refit.Refitted) -> set[str]:
+        before, after = result.before, result.after
+        words = f"error {before.percent(before.rms):.3g} % before, {after.percent(after.rms):.3g} % after"
+        if not result.written:
+            words = f"error {before.percent(before.rms):.3g} %, and nothing better was found: it is as it was"
+        self.report({"INFO"}, f"{result.armature.name}: {words}")
+        return {"FINISHED"}
+
+
+class OSSIFY_OT_look_for_changes(OfRig, bpy.types.Operator):
+    """List what was changed on the rig since it was made or last refitted"""
+
+    bl_idname = "ossify.look_for_changes"
+    bl_label = "Look for Changes"
+    bl_options = {"UNDO"}
+
+    def execute(self, context):
+        armature = rig_of(context)
+        record = armature.ossify
+        for obj in (armature, *_meshes(armature)):
+            if obj.mode == "EDIT":
+                obj.update_from_editmode()
+        found = changes.find(armature).lines([item.frame for item in record.frames])
+        record.changes.clear()
+        for kind, words in found:
+            item = record.changes.add()
+            item.name, item.words = kind, words
+        record.looked = True
+        self.report({"INFO"}, ", ".join(words for _, words in found) or "Nothing was changed")
+        return {"FINISHED"}
+
+
+class OSSIFY_OT_hold(OfRig, bpy.types.Operator):
+    """Hold what is selected, so that a refit does not change it, or let go of it"""
+
+    bl_idname = "ossify.hold"
+    bl_label = "Hold Selected"
+    bl_options = {"REGISTER", "UNDO"}
+
+    what: EnumProperty(
+        name="What",
+        items=[
+            ("BONES", "Bones", "The selected bones keep their weights and their motion"),
+            ("VERTICES", "Vertices", "The selected vertices keep their weights and their place at rest"),
+            ("FRAMES", "Frames", "All bones keep their poses in these frames"),
+        ],
+    )
+    held: BoolProperty(name="Hold", description="Hold, or let go", default=True)
+    frame_start: IntProperty(name="From", description="First frame; the current one if none is given")
+    frame_end: IntProperty(name="To", description="Last frame; the current one if none is given")
+
+    @classmethod
+    def description(cls, _context, operator):
+        items = cls.bl_rna.properties["what"].enum_items
+        words = items[operator.what].description
+        return words if operator.held else f"Let go of the selected {operator.what.lower()}"
+
+    def execute(self, context):
+        armature = rig_of(context)
+        try:
+            count = getattr(self, f"_{self.what.lower()}")(context, armature)
+        except FAILURES as error:
+            self.report({"ERROR"}, str(error))
+            return {"CANCELLED"}
+        self.report({"INFO"}, f"{count} {self.what.lower()} {'held' if self.held else 'let go'}")
+        return {"FINISHED"}
+
+    def _bones(self, _context, armature) -> int:
+        names = [n for n in selected_bones(armature) if armature.data.bones[n].use_deform]
+        if not names:
+            raise Refusal("No bones that deform the mesh are selected: select them in Pose Mode.")
+        for name in names:
+            changes.hold_bone(armature.data.bones[name], self.held)
+        return len(names)
+
+    def _vertices(self, context, armature) -> int:
+        mode, count = context.mode, 0
+        chosen = [(obj, selected_vertices(obj)) for obj in _meshes(armature)]
+        if not any(rows.any() for _, rows in chosen):
+            raise Refusal(f"No vertices of {armature.name}'s meshes are selected: select them in Edit Mode.")
+        if mode == "EDIT_MESH":  # attributes of a mesh in Edit Mode cannot be written
+            bpy.ops.object.mode_set(mode="OBJECT")
+        for obj, rows in chosen:
+            changes.hold_vertices(obj.data, rows, self.held)
+            count += int(rows.sum())
+        if mode == "EDIT_MESH":
+            bpy.ops.object.mode_set(mode="EDIT")
+        return count
+
+    def _frames(self, context, armature) -> int:
+        now = context.scene.frame_current
+        first = self.frame_start if self.properties.is_property_set("frame_start") else now
+        last = self.frame_end if self.properties.is_property_set("frame_end") else max(first, now)
+        items = [item for item in armature.ossify.frames if first <= item.frame <= last]
+        if not items:
+            raise Refusal(f"{armature.name} was not made from any frame between {first} and {last}.")
+        for item in items:
+            item.held = self.held
+        return len(items)
+
+
+class OSSIFY_OT_release_all(OfRig, bpy.types.Operator):
+    """Let go of all bones, vertices and frames that were held; Blender's own locks stay"""
+
+    bl_idname = "ossify.release_all"
+    bl_label = "Release All"
+    bl_options = {"REGISTER", "UNDO"}
+
+    def execute(self, context):
+        armature = rig_of(context)
+        mode = context.mode
+        if mode == "EDIT_MESH":
+            bpy.ops.object.mode_set(mode="OBJECT")
+        for bone in armature.data.bones:
+            changes.hold_bone(bone, False)
+        for obj in _meshes(armature):
+            changes.hold_vertices(obj.data, np.ones(len(obj.data.vertices), bool), False)
+        for item in armature.ossify.frames:
+            item.held = False
+        if mode == "EDIT_MESH":
+            bpy.ops.object.mode_set(mode="EDIT")
+        return {"FINISHED"}
+
+
+CLASSES = (OSSIFY_OT_refit, OSSIFY_OT_look_for_changes, OSSIFY_OT_hold, OSSIFY_OT_release_all)
+
+
+def register() -> None:
+    for cls in CLASSES:
+        bpy.utils.register_class(cls)
+
+
+def unregister() -> None:
+    for cls in reversed(CLASSES):
+        bpy.utils.unregister_class(cls)

@@ -170,7 +170,9 @@ class OSSIFY_OT_hold(OfRig, bpy.types.Operator):
         except FAILURES as error:
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
-        self.report({"INFO"}, f"{count} {self.what.lower()} {'held' if self.held else 'let go'}")
+        noun = {"BONES": "bone", "VERTICES": "vertex", "FRAMES": "frame"}[self.what]
+        words = f"{count} {self.what.lower()}" if count != 1 else f"One {noun}"
+        self.report({"INFO"}, f"{words} {'held' if self.held else 'let go'}")
         return {"FINISHED"}
 
     def _bones(self, _context, armature) -> int:

@@ -378,6 +378,8 @@ def refit(
     options say so."""
     clock = Clock()
     now, changes = check(armature)
+    if options.motion == "SOURCE":
+        memory.check(armature.ossify.settings.options())
     handle, mark = Handle.of("objects", armature), _print_of(now)
     start = start_of(armature, options, changes, set(bones), vertices or {})
     reading = motion_of(scene, view_layer, armature, start.skin, options.motion)
@@ -402,6 +404,9 @@ def refit(
     finally:
         trial.remove()
     armature = handle.get()
+    sentence = trouble(armature)  # a mode may have been entered
+    if sentence:
+        raise Refusal(sentence)
     if _print_of(memory.read(armature)) != mark:
         raise Refusal(f"{armature.name} was changed while Ossify was working: it is as you left it.")
     written = after.rms <= before.rms * (1 + _RISEN)
@@ -410,5 +415,9 @@ def refit(
     lines = _by_bone(start, solved if written else rig, before, after), _by_mesh(motion, before, after)
     result = Refitted(armature, written, before, after, *lines, changes)
     _finish(armature, start, wanted, result)
+    if written and options.motion == "SOURCE" and len(motion.parts) == len(armature.ossify.meshes):
+        memory.keep(
+            armature, motion, armature.ossify.settings.options()
+        )  # it is the rig's motion from now on
     view_layer.update()
     return result

@@ -7,7 +7,8 @@
  *                and a patch for bones that found no place            claim.c
  *     finish     last weights; with locality, nothing outside its region locality.c
  *
- * A rig that already holds bones or weights starts at `refine`. With a budget instead of a count,
+ * Given bones alone start at `refine`; a rig with weights is refitted where it is (docs/refit.md), and if only
+ * transforms are left to solve, tracked, track.c. With a budget instead of a count,
  * the whole is run for several counts and the smallest that meets it is kept; as many bones as there are
  * parts are found on the sample, parts.c, and refined. */
 #include "math/lapack.h"

@@ -211,22 +211,12 @@ static int worst_open(const double *score, const uint8_t *closed, int n) {
     return worst;
 }
 
-static int follows(const Model *model, int v, int b) {
-    const size_t at = (size_t)v * (size_t)model->influences;
-    for (int k = 0; k < model->influences; k++) {
-        if (model->bone[at + (size_t)k] == b && model->weight[at + (size_t)k] > 0) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
 int reseed_worst(const Problem *problem, const Model *model, int of) {
     int worst = -1;
     double most = -1;
     for (int v = 0; v < problem->vertices; v++) {
         const double error = local_error(problem, model, v);
-        if (error > most && !is_held(problem, v) && (of < 0 || follows(model, v, of))) {
+        if (error > most && !is_held(problem, v) && (of < 0 || model_follows(model, v, of))) {
             most = error;
             worst = v;
         }
@@ -269,8 +259,6 @@ static void insert_at(Call *call, const Problem *problem, Model *model, int seed
     seed_bone(call, problem, model, &insertion->ball, seed);
 }
 
-/* Where nothing is left to explain, the new bone moves as the strongest there and takes its vertices over: the
- * motion stays as it was. */
 static void double_strongest(const Problem *problem, Model *model, int seed, const Walk *walk, int most) {
     const int b = model->bones++, from = copy_strongest(problem, model, seed, b);
     for (int i = 0; i < walk->reached_count && i < most && !model->held_group[from]; i++) {
@@ -283,11 +271,11 @@ static void double_strongest(const Problem *problem, Model *model, int seed, con
     }
 }
 
-int reseed_at(Call *call, const Problem *problem, Model *model, int vertex) {
+int reseed_at(Call *call, const Problem *problem, Model *model, int vertex, int doubled) {
     ArenaPiece *mark = arena_mark(&call->arena);
     Insertion insertion;
     const int ready = make_insertion(call, problem, model->bones + 1, &insertion);
-    if (ready && reseed_is_explained(problem, local_error(problem, model, vertex))) {
+    if (ready && doubled) {
         reach(problem, vertex, &insertion);
         double_strongest(problem, model, vertex, &insertion.walk, insertion.most);
     } else if (ready) {

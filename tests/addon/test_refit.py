@@ -470,6 +470,17 @@ def test_a_rig_that_is_changed_while_it_runs_is_left_alone(sheet):
     assert len(bpy.data.scenes) == 1
 
 
+def test_a_mode_that_is_entered_while_it_runs_is_refused(sheet):
+    steps = steps_of(sheet.armature)
+    while next(steps).stage != "Measuring":
+        pass
+    bpy.ops.object.mode_set(mode="EDIT")
+    with pytest.raises(options.Refusal, match="is in Edit Mode"):
+        convert.run(steps)
+    bpy.ops.object.mode_set(mode="OBJECT")
+    assert len(bpy.data.scenes) == 1
+
+
 def test_undo_takes_a_refit_back_and_redo_does_it_again(sheet):
     name, mesh = sheet.armature.name, sheet.meshes[0].name
 
@@ -543,6 +554,9 @@ def test_a_changed_source_is_fitted_when_asked(sheet):
     found = refitted(armature, motion="SOURCE")
     assert found.before.rms > 5 * kept.after.rms
     assert found.after.rms < 0.5 * found.before.rms
+    assert refitted(armature).before.rms == pytest.approx(
+        found.after.rms, rel=1e-3
+    )  # that is kept from now on
 
 
 def test_another_source_with_the_same_mesh_may_be_chosen():

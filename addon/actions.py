@@ -26,7 +26,7 @@ def assign(owner, action) -> None:
 
 
 @contextlib.contextmanager
-def _given(owner, action):
+def given(owner, action):
     """The owner has the action for a while."""
     data = owner.animation_data_create()
     before, slot = data.action, getattr(data, "action_slot", None)
@@ -41,7 +41,7 @@ def _given(owner, action):
 
 def _channels(owner, action) -> dict[tuple[str, int], object]:
     """The f-curves of the owner's bones by path and index."""
-    with _given(owner, action) as data:
+    with given(owner, action) as data:
         return {
             (curve.data_path, curve.array_index): curve
             for curve in keys.curves_of(action, data)
@@ -62,7 +62,7 @@ def complete(owner, actions: Iterable, bones: list[str]) -> int:
         start = np.array([action.frame_range[0]])
         missing = [channel for channel in wanted if channel not in present]
         if missing:
-            with _given(owner, action):
+            with given(owner, action):
                 new = keys.curves(action, owner)
                 for path, index in missing:
                     bone, _, name = path.rpartition(".")

@@ -15,6 +15,7 @@ import numpy as np
 from mathutils import Vector
 
 from . import (
+    actions,
     amend,
     changes,
     channels,
@@ -27,6 +28,7 @@ from . import (
     quadrics,
     references,
     rewrite,
+    standing,
 )
 from .armature import edit_mode, paint
 from .keying import ROOT, tolerance_of
@@ -84,6 +86,7 @@ class _Change:
     rekeyed: list[str]  # bones whose transforms or parents change
     removed: list[str]
     moved: tuple[str, ...] = ()  # bones that are new, or lie elsewhere
+    like: str = ""  # what a new bone was made from
 
 
 def _loose(subject: edits.Subject, armature, change: _Change) -> list[str]:
@@ -110,6 +113,46 @@ def _below(armature, names: list[str]) -> list[str]:
     return list(found)
 
 
+def _followers(subject: edits.Subject) -> list:
+    """Meshes that the armature moves as well, although the rig was not made with them: copies, clothes."""
+    own, armature = subject.skin.meshes, subject.armature
+    return [
+        obj
+        for obj in bpy.data.objects
+        if obj.type == "MESH"
+        and obj not in own
+        and obj.data.library is None
+        and any(m.type == "ARMATURE" and m.object == armature for m in obj.modifiers)
+    ]
+
+
+def _heirs(subject: edits.Subject, change: _Change) -> np.ndarray:
+    """[removed][b] who gets the weights of a bone that goes, and what share: as it is on the rig's own mesh"""
+    fit, old = change.fit, subject.weights()
+    kept = old[:, [subject.names.index(n) if n in subject.names else 0 for n in fit.names]]
+    gained = np.maximum(fit.weights - kept * [name in subject.names for name in fit.names], 0)
+    shares = old[:, [subject.names.index(name) for name in change.removed]].T @ gained
+    shares[shares.sum(axis=1) <= 0, 0] = 1.0
+    return shares / shares.sum(axis=1, keepdims=True)
+
+
+def _write_followers(subject: edits.Subject, change: _Change) -> None:
+    heirs, names, most = (
+        _heirs(subject, change),
+        change.fit.names,
+        subject.armature.ossify.settings.influences,
+    )
+    for obj in _followers(subject):
+        lost = standing.painted(obj, change.removed).astype(np.float64)
+        rows = np.flatnonzero(lost.any(axis=1))
+        present = standing.painted(obj, names)[rows].astype(np.float64) + lost[rows] @ heirs
+        bones = quadrics.widest(present, most)
+        rewrite.write_weights(obj, rows, bones, quadrics.at(present, bones), names)
+        for name in change.removed:
+            if name in obj.vertex_groups:
+                obj.vertex_groups.remove(obj.vertex_groups[name])
+
+
 def _write_weights(subject: edits.Subject, change: _Change) -> None:
     fit = change.fit
     locked = dict(zip(subject.names, subject.locked(), strict=True))
@@ -125,9 +168,48 @@ def _write_weights(subject: edits.Subject, change: _Change) -> None:
         rewrite.write_weights(obj, at[mine] - part.start, bones[mine], values[mine], fit.names, held)
 
 
+@dataclasses.dataclass
+class _Clip:
+    """Another action of the rig, for which there is no motion: bones go on to move as they did."""
+
+    action: object
+    times: np.ndarray  # [f]
+    transforms: np.ndarray  # [f][b][4][4] of the subject's bones
+
+
+def _other_clips(subject: edits.Subject) -> list[_Clip]:
+    armature, found = subject.armature, []
+    now = keys.action_of(armature)
+    records = [clip for clip in armature.ossify.clips if clip.action not in (None, now)]
+    if not records:
+        return found
+    with standing.alone(armature) as (scene, layer), actions.given(armature, now):
+        for clip in records:
+            actions.assign(armature, clip.action)
+            actions.rest_pose(armature, clip.action, subject.names)
+            times = np.arange(clip.first_frame, clip.last_frame + 1, clip.frame_step)
+            moved = standing.read_transforms(armature, scene, layer, subject.names, times.tolist())
+            found.append(_Clip(clip.action, times, moved))
+    return found
+
+
+def _rewrite_clips(subject: edits.Subject, change: _Change, clips: list[_Clip], named: list[str]) -> None:
+    """A bone that is new moves as the one it was made from."""
+    armature, options = subject.armature, subject.armature.ossify.settings.options()
+    now = keys.action_of(armature)
+    columns = [subject.names.index(name if name in subject.names else change.like) for name in named]
+    with actions.given(armature, now):
+        for clip in clips:
+            actions.assign(armature, clip.action)
+            keys.clear(armature, change.removed)
+            rewrite.write_keys(armature, clip.action, clip.transforms[:, columns], clip.times, named, options)
+    if clips:
+        actions.complete(armature, [now, *(clip.action for clip in clips)], named)
+
+
 def _write(context, subject: edits.Subject, change: _Change, hang) -> None:
     """hang(edit bones) makes, removes and hangs bones; all that goes before has gone well."""
-    armature, fit = subject.armature, change.fit
+    armature, fit, clips = subject.armature, change.fit, _other_clips(subject)
     keys.clear(armature, change.removed)
     active = context.view_layer.objects.active
     with edit_mode(armature, context.scene, context.view_layer) as bones:
@@ -138,6 +220,8 @@ def _write(context, subject: edits.Subject, change: _Change, hang) -> None:
             for name in loose:
                 bones[name].use_connect = False
     context.view_layer.objects.active = active
+    if change.removed:
+        _write_followers(subject, change)
     _write_weights(subject, change)
     data = armature.animation_data_create()
     action = data.action or bpy.data.actions.new(armature.name)
@@ -145,6 +229,7 @@ def _write(context, subject: edits.Subject, change: _Change, hang) -> None:
     transforms = fit.transforms[:, [fit.names.index(name) for name in named]]
     options = armature.ossify.settings.options()
     rewrite.write_keys(armature, action, transforms, np.array(subject.times), named, options)
+    _rewrite_clips(subject, change, clips, named)
     context.view_layer.update()
     rows = np.zeros(len(subject.skin.rest), bool)
     rows[subject.rows] = change.rewritten
@@ -401,7 +486,7 @@ def add_at_worst(context, armature) -> Edited:
         bone.parent = bones[like] if _joined(armature) else bones[like].parent
 
     rekeyed = fit.names if whole else [fit.names[b] for b in np.flatnonzero(touched)]
-    _write(context, subject, _Change(fit, free, rekeyed, [], (name,)), hang)
+    _write(context, subject, _Change(fit, free, rekeyed, [], (name,), like), hang)
     _dress(armature, name, like)
     _note_joint(armature, name, skeleton)
     return _finish(context, subject, before, [name], [])
@@ -500,7 +585,7 @@ def split(context, armature, name: str) -> Edited:
 
     rekeyed = [name, new, *(child for child in parents if child in subject.names)]
     rekeyed = fit.names if whole else list(dict.fromkeys(rekeyed))
-    _write(context, subject, _Change(fit, free, rekeyed, [], (name, new)), hang)
+    _write(context, subject, _Change(fit, free, rekeyed, [], (name, new), name), hang)
     _dress(armature, new, name)
     _note_joint(armature, new, skeleton)
     return _finish(context, subject, before, [new], [])
@@ -558,6 +643,52 @@ def _without(subject: edits.Subject, rig: native.Rig, names: list[str], b: int) 
     return dataclasses.replace(subject.rig(fit.weights), transforms=rig.transforms)
 
 
+@dataclasses.dataclass
+class _Without:
+    """A rig without the bones that were found."""
+
+    fit: Fit
+    free: np.ndarray  # [v]
+    touched: np.ndarray  # [b]
+    parents: dict[str, str | None]  # of bones whose parent goes
+
+
+def _solve_without(found: Useless) -> _Without:
+    """Bones that take over are solved again where they do; where joints hold, all of them."""
+    subject, armature = found.subject, found.subject.armature
+    gone = [subject.names.index(name) for name in found.names]
+    free = (subject.weights()[:, gone] > 0).any(axis=1)
+    touched = (found.rig.dense_weights()[free] > 0).any(axis=0)
+    fit = local_fit.fit(subject, [subject.names[b] for b in found.left], found.rig, touched, free)
+    removed, parents = set(found.names), {}
+    for bone in armature.data.bones:
+        if bone.name not in removed and bone.parent is not None and bone.parent.name in removed:
+            above = _standing_above(bone, removed)
+            parents[bone.name] = above.name if above else None
+    fit, _, whole = _turning(subject, fit, free, parents, {})
+    return _Without(fit, free, touched | whole, parents)
+
+
+def _with_next(found: Useless, safe: set[str], tolerance: float) -> Useless | None:
+    """One bone more that is useless, or None."""
+    subject = found.subject
+    names = [subject.names[b] for b in found.left]
+    settings = local_fit.solver(subject, len(names))
+    poses = found.rig.rest, subject.frames, subject.triangles()
+    costs = native.bone_costs(*poses, found.rig, settings)
+    costs[[name in safe for name in names]] = np.inf
+    b = int(costs.argmin())
+    if costs[b] > tolerance:
+        return None
+    rig = _without(subject, found.rig, names, b)
+    left = [number for i, number in enumerate(found.left) if i != b]
+    after = local_fit.error(subject, rig)
+    more = Useless(subject, [*found.names, names[b]], left, rig, found.before, after)
+    if subject.armature.ossify.settings.skeleton == "ARTICULATED":
+        more.after = _solve_without(more).fit.error
+    return more if more.after <= found.before + tolerance else None
+
+
 def find_useless(context, armature, tolerance: float) -> Useless:
     """Bones without which the error, percent of the size, grows by no more than the tolerance in all."""
     subject = _read(context, armature)
@@ -565,53 +696,31 @@ def find_useless(context, armature, tolerance: float) -> Useless:
     safe = protected(armature, subject.names)
     found = Useless(subject, [], list(range(len(subject.names))), subject.rig(), before, before)
     while len(found.left) > 1:
-        names = [subject.names[b] for b in found.left]
-        costs = native.bone_costs(
-            found.rig.rest, subject.frames, subject.triangles(), found.rig, local_fit.solver(subject, 1)
-        )
-        costs[[name in safe for name in names]] = np.inf
-        b = int(costs.argmin())
-        if costs[b] > tolerance:
+        more = _with_next(found, safe, tolerance)
+        if more is None:
             break
-        rig = _without(subject, found.rig, names, b)
-        after = local_fit.error(subject, rig)
-        if after > before + tolerance:
-            break
-        found.names.append(names[b])
-        found.left.pop(b)
-        found.rig, found.after = rig, after
+        found = more
     return found
 
 
 def remove(context, found: Useless) -> Edited:
-    """Removes what was found; bones that take over are solved again where they do."""
-    subject, armature = found.subject, found.subject.armature
+    """Removes what was found."""
+    subject = found.subject
     if not found.names:
         raise Refusal("No bone is useless by this tolerance; nothing was changed.")
-    gone = [subject.names.index(name) for name in found.names]
-    names = [subject.names[b] for b in found.left]
-    free = (subject.weights()[:, gone] > 0).any(axis=1)
-    touched = (found.rig.dense_weights()[free] > 0).any(axis=0)
-    fit = local_fit.fit(subject, names, found.rig, touched, free)
-    removed, bones = set(found.names), armature.data.bones
-    parents = {
-        bone.name: _standing_above(bone, removed)
-        for bone in bones
-        if bone.name not in removed and bone.parent is not None and bone.parent.name in removed
-    }
-    parents = {name: above.name if above else None for name, above in parents.items()}
-    fit, _, whole = _turning(subject, fit, free, parents, {})
+    without = _solve_without(found)
+    names = without.fit.names
 
-    def hang(edit_bones):
-        for name, parent in parents.items():
-            edit_bones[name].use_connect = False
-            edit_bones[name].parent = edit_bones[parent] if parent else None
+    def hang(bones):
+        for name, parent in without.parents.items():
+            bones[name].use_connect = False
+            bones[name].parent = bones[parent] if parent else None
         for name in found.names:
-            edit_bones.remove(edit_bones[name])
+            bones.remove(bones[name])
 
-    rekeyed = [names[b] for b in np.flatnonzero(touched | whole)] + list(parents)
+    rekeyed = [names[b] for b in np.flatnonzero(without.touched)] + list(without.parents)
     rekeyed = [name for name in dict.fromkeys(rekeyed) if name in names]
-    _write(context, subject, _Change(fit, free, rekeyed, found.names), hang)
+    _write(context, subject, _Change(without.fit, without.free, rekeyed, found.names), hang)
     return _finish(context, subject, found.before, found.names, [])
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
+from mathutils import Matrix
 
 from . import memory, standing
 
@@ -145,6 +146,22 @@ def find(armature, now: memory.Snapshot | None = None) -> Changes:
     _compare_channels(found, then, now, size)
     _compare_meshes(found, armature, then, now, size)
     return found
+
+
+def put_back(armature, edit_bones, names: list[str]) -> None:
+    """Puts bones back where they were, under the parents that they had, as far as those are there."""
+    then, now = memory.last(armature).bones, memory.read_bones(armature)
+    name_of = dict(zip(now.numbers, now.names, strict=True))
+    for name in names:
+        number = now.numbers[now.names.index(name)]
+        b = then.index(number)
+        bone = edit_bones[name]
+        bone.use_connect = False
+        above = then.parents[b]
+        if above < 0 or above in name_of:
+            bone.parent = edit_bones[name_of[above]] if above >= 0 else None
+        bone.matrix = Matrix(then.rests[b])
+        bone.length = then.lengths[b]
 
 
 # ---- what is held

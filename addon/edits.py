@@ -115,7 +115,7 @@ def _value(work):
 def read(context, armature, motion: bool = True, frames: np.ndarray | None = None) -> Subject:
     """The rig as it stands, and with `motion` what it was made from, `frames` if that is at hand."""
     if motion:
-        changed = refit.check(armature)
+        _, changed = refit.check(armature)
     else:
         check(armature)
         changed = changes.find(armature)

@@ -20,6 +20,10 @@ from .placement import Bones, diagonal, facing, unit
 _SHORTEST, _LONGEST = 0.01, 0.5  # of the size
 _STRAIGHT = 0.5  # cosine: one of several children that turns off further than this does not continue the limb
 _AT_JOINT = 0.15  # of the spread of what a bone moves: nearer than this, its middle tells no direction
+_WITHIN, _SMALL = (
+    1.0,
+    0.5,
+)  # of the spread and the mass: a child as near and with as little is only a part of it
 _REACH = 0.96  # share of what an end bone moves that lies before its tail
 _ASKEW = 0.3  # sine of the angle from which on a hinge's axis says how the bone rolls
 
@@ -83,6 +87,9 @@ def _masses_below(parents: np.ndarray, mass: np.ndarray) -> np.ndarray:
 def _best_child(b: int, skeleton: Skeleton, region: Region, below: np.ndarray, shortest: float) -> int:
     parents, joints, mirrors = skeleton.parents, skeleton.joints, skeleton.mirrors
     children = np.flatnonzero(parents == b)
+    if parents[b] >= 0:  # a jaw does not continue a head, nor an ear
+        near = np.linalg.norm(joints[children] - joints[b], axis=1) < _WITHIN * region.spreads[b]
+        children = children[~(near & (below[children] < _SMALL * region.mass[b]))]
     alone = len(children) == 1
     ways = joints[children] - joints[b]
     long = (np.linalg.norm(ways, axis=1) >= shortest) | (parents[b] < 0)  # a root has room before its origin

@@ -129,9 +129,21 @@ def _claim(start: Start, poses, settings: native.Settings, armature, rows: np.nd
         bone = armature.data.bones[name]
         middle = (np.array(bone.head_local) + np.array(bone.tail_local)) / 2
         vertex = int(np.argmin(np.linalg.norm(points - middle, axis=1)))
-        given = _holding(start, rows)
+        given = _weighted(_holding(start, rows), poses, settings)
         grown = native.add_bone(*poses, given, vertex=vertex, settings=settings)
         start.claimed = _whole(start.claimed, grown, rows)
+
+
+def _weighted(rig: native.Rig, poses, settings: native.Settings) -> native.Rig:
+    """The same with weights for the vertices that have lost theirs, as the bones move."""
+    bare = (rig.influence_bones < 0).all(axis=1)
+    if not bare.any():
+        return rig
+    held = {"held_transforms": np.ones(rig.transforms.shape[:2], bool), "held_vertices": ~bare}
+    settings = dataclasses.replace(settings, rest_mode="fixed")
+    solved, _ = native.decompose(*poses, settings, dataclasses.replace(rig, **held))
+    found = {name: getattr(solved, name) for name in ("influence_bones", "influence_weights")}
+    return dataclasses.replace(rig, **found)
 
 
 def _part(rig: native.Rig, rows: np.ndarray) -> native.Rig:

@@ -57,7 +57,8 @@ def mesh():
 
 def leaf():
     """The last bone that nothing hangs from."""
-    return next(b.name for b in reversed(rig().data.bones) if b.use_deform and not b.children)
+    ends = [b.name for b in rig().data.bones if b.use_deform and not b.children and b.name != "Sleeve"]
+    return ends[-1]
 
 
 def done(result):
@@ -69,7 +70,14 @@ def convert():
 
 
 def paint():
-    paint_noise(mesh(), rig(), share=0.02)
+    mesh()["painted"] = np.flatnonzero(paint_noise(mesh(), rig(), share=0.02)).tolist()
+
+
+def error_elsewhere():
+    """Root mean square distance to the source, of the vertices that were not painted."""
+    gap = scenes.seen_frames(mesh(), range(1, FRAMES + 1)) - source_frames(rig())
+    gap = np.delete(gap, np.array(mesh().get("painted", []), int), axis=1)
+    return float(np.sqrt(np.square(gap).sum(axis=-1).mean()))
 
 
 def move_a_joint():
@@ -81,22 +89,25 @@ def move_a_joint():
     edit(rig(), move)
 
 
+def unloved():
+    """A bone at the end of a limb, other than the one that was moved."""
+    ends = [b.name for b in rig().data.bones if b.use_deform and not b.children]
+    return next(name for name in ends if name not in ("Sleeve", leaf()))
+
+
 def add_a_bone():
-    goal, shown = source_frames(rig()), scenes.seen_frames(mesh(), range(1, FRAMES + 1))
-    worst = int(np.square(shown - goal).sum(axis=(0, 2)).argmax())
-    place = scenes.positions(mesh().data)[worst]
+    """In the place of one that will go."""
 
     def add(bones):
-        bone = bones.new("Sleeve")
-        bone.head, bone.tail = place, place + [0, 0, 0.1]
-        bone.parent = bones["Root"]
+        old, bone = bones[unloved()], bones.new("Sleeve")
+        bone.head, bone.tail = old.head, old.tail
+        bone.parent = old.parent
 
     edit(rig(), add)
 
 
 def delete_a_bone():
-    name = next(b.name for b in rig().data.bones if b.use_deform and not b.children and b.name != "Sleeve")
-    edit(rig(), lambda bones: bones.remove(bones[name]))
+    edit(rig(), lambda bones: bones.remove(bones[unloved()]))
 
 
 def hold_a_bone():
@@ -121,12 +132,12 @@ def test_an_afternoon(tmp_path):
     scenes.select(body)
     afternoon = Afternoon()
     afternoon.do("convert", convert)
-    made = error(rig(), mesh(), source_frames(rig()))
+    made = error_elsewhere()
     for step in (paint, move_a_joint, add_a_bone, delete_a_bone, hold_a_bone):
         afternoon.do(step.__name__, step)
-    edited = error(rig(), mesh(), source_frames(rig()))
+    edited = error_elsewhere()
     afternoon.do("refit", refit)
-    refitted = error(rig(), mesh(), source_frames(rig()))
+    refitted, whole = error_elsewhere(), error(rig(), mesh(), source_frames(rig()))
     assert edited > 2 * made
     assert refitted < 0.5 * edited
     assert "Sleeve" in rig().data.bones
@@ -137,7 +148,7 @@ def test_an_afternoon(tmp_path):
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "afternoon.blend"))
     bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "afternoon.blend"))
     refit()
-    assert error(rig(), mesh(), source_frames(rig())) <= refitted * (1 + 1e-4)
+    assert error(rig(), mesh(), source_frames(rig())) <= whole * (1 + 1e-4)
 
     times = list(range(1, FRAMES + 1))
     shown = scenes.seen_frames(mesh(), times)

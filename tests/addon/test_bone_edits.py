@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scenes
 from mathutils import Vector
-from ossify import bone_edits, changes, options
+from ossify import actions, bone_edits, changes, options
 
 FRAMES = 16
 TIMES = list(range(1, FRAMES + 1))
@@ -137,6 +137,44 @@ def test_what_named_a_merged_bone_is_told_and_not_broken(creature):
     assert f"{gone}'s own constraint Mine" in said
 
 
+def test_other_meshes_of_the_rig_keep_following(creature):
+    """A copy that got its weights later hands them on as the rig's own mesh does"""
+    _, armature, mesh = creature
+    kept, gone = linked_pair(armature)
+    copy = mesh.copy()
+    copy.data = mesh.data.copy()
+    copy.parent = None
+    scenes.link(copy)
+    before = painted(copy)
+    bone_edits.merge(bpy.context, armature, kept, [gone], solve=False)
+    assert gone not in copy.vertex_groups
+    for old, new in zip(before, painted(copy), strict=True):
+        assert sum(new.values()) == pytest.approx(1, abs=1e-5)
+        assert new.get(kept, 0) == pytest.approx(old.get(kept, 0) + old.get(gone, 0), abs=1e-5)
+
+
+@pytest.mark.parametrize("creature", [{}, {"skeleton": "NONE"}], indirect=True)
+def test_other_clips_go_on_as_they_were(creature):
+    _, armature, mesh = creature
+    first = armature.animation_data.action
+    other = first.copy()
+    other.name = "Other"
+    clip = armature.ossify.clips.add()
+    clip.action, clip.first_frame, clip.last_frame, clip.tracked = other, 1, FRAMES, True
+    names = deforming(armature)
+    actions.assign(armature, other)
+    before, shown = motion_of(armature, names), scenes.seen_frames(mesh, TIMES)
+    actions.assign(armature, first)
+    (new,) = bone_edits.add_at_worst(bpy.context, armature).bones
+    assert armature.animation_data.action == first
+    actions.assign(armature, other)
+    size = scenes.size_of(scenes.positions(mesh.data))
+    assert np.abs(motion_of(armature, names) - before).max() < 1e-4 * size
+    moved = np.abs(scenes.seen_frames(mesh, TIMES) - shown).max()
+    assert moved < 0.1 * size  # weights are other ones, and the new bone is not left behind
+    assert new in armature.pose.bones
+
+
 def test_merging_one_bone_is_refused(creature):
     _, armature, _ = creature
     name = deforming(armature)[0]
@@ -147,7 +185,7 @@ def test_merging_one_bone_is_refused(creature):
 # ---- add
 
 
-@pytest.mark.parametrize("creature", [{}, {"skeleton": "NONE"}], indirect=True)
+@pytest.mark.parametrize("creature", [{}, {"skeleton": "NONE"}, {"skeleton": "ARTICULATED"}], indirect=True)
 def test_a_bone_at_the_worst_place_lowers_the_error(creature):
     source, armature, mesh = creature
     before, names = error(source, mesh), deforming(armature)
@@ -180,6 +218,24 @@ def test_adding_leaves_locked_groups_alone(creature):
     before = [row.get(locked) for row in painted(mesh)]
     bone_edits.add_at_worst(bpy.context, armature)
     assert [row.get(locked) for row in painted(mesh)] == before
+
+
+def test_articulated_bones_still_only_turn(creature):
+    """Added, split and merged: every joint holds in every frame"""
+    source, _, _ = creature
+    result = chain.converted(source, bones=8, quality="NORMAL", skeleton="ARTICULATED", hide_source=False)
+    armature, (mesh,) = result.armature, result.meshes
+    bone_edits.add_at_worst(bpy.context, armature)
+    kept, gone = linked_pair(armature)
+    bone_edits.merge(bpy.context, armature, kept, [gone])
+    size = scenes.size_of(scenes.positions(mesh.data))
+    for frame in (1, 6, FRAMES):
+        bpy.context.scene.frame_set(frame)
+        for bone in armature.pose.bones:
+            if bone.parent and bone.parent.bone.use_deform:
+                joint = bone.parent.matrix @ bone.parent.bone.matrix_local.inverted() @ bone.bone.head_local
+                assert (joint - bone.head).length < 1e-5 * size
+    check_rig(armature, mesh)
 
 
 # ---- split
@@ -222,7 +278,7 @@ def test_what_moves_alike_is_not_split():
 # ---- remove
 
 
-@pytest.mark.parametrize("creature", [{"bones": 14}], indirect=True)
+@pytest.mark.parametrize("creature", [{"bones": 14}, {"bones": 14, "skeleton": "ARTICULATED"}], indirect=True)
 def test_useless_bones_go_within_the_tolerance(creature):
     source, armature, mesh = creature
     before, names = error(source, mesh), set(deforming(armature))

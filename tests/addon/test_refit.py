@@ -656,6 +656,32 @@ def test_changes_are_listed(creature):
     assert armature.ossify.changes[0].words == "Side.002.R deleted"
 
 
+@pytest.mark.parametrize("kind", ["MOVED", "REPARENTED"])
+def test_moved_bones_can_be_put_back(creature, kind):
+    armature, (mesh,) = creature.armature, creature.meshes
+    goal = source_frames(armature)
+    before, rest = error(armature, mesh, goal), np.array(armature.data.bones["Side.002.L"].matrix_local)
+    parent = armature.data.bones["Side.002.L"].parent.name
+
+    def change(bones):
+        bone = bones["Side.002.L"]
+        bone.use_connect = False
+        if kind == "MOVED":
+            bone.head, bone.roll = bone.head + 0.3 * bone.vector, bone.roll + 0.5
+        else:
+            bone.parent = bones["Core.001"]
+
+    edit(armature, change)
+    bpy.ops.ossify.look_for_changes()
+    assert [item.name for item in armature.ossify.changes] == [kind]
+    assert bpy.ops.ossify.put_back(kind=kind) == {"FINISHED"}
+    assert not armature.ossify.changes
+    assert armature.data.bones["Side.002.L"].parent.name == parent
+    assert np.abs(np.array(armature.data.bones["Side.002.L"].matrix_local) - rest).max() < 1e-5
+    assert error(armature, mesh, goal) == pytest.approx(before, rel=1e-2, abs=1e-5)
+    assert "was moved" in told(bpy.ops.ossify.put_back, kind="MOVED")
+
+
 def select_bone(armature, name):
     for bone in armature.pose.bones:
         owner = bone if hasattr(bone, "select") else bone.bone

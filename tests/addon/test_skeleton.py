@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scenes
 from mathutils import Quaternion, Vector
-from ossify import command, formats, options
+from ossify import command, formats, limbs, native, options
 from test_roundtrip import bones_of, compare, exported_and_imported, times_of_action
 
 COUNT = len(scenes.creature_bones())
@@ -87,6 +87,23 @@ def test_tails_lead_to_the_child_and_limbs_are_connected():
         way = (bone.tail_local - bone.head_local).normalized()
         assert way.dot(Vector(tail - head).normalized()) > 0.98
         assert 0.8 < bone.length / np.linalg.norm(tail - head) < 1.4
+
+
+@pytest.mark.parametrize("share", [0.1, 2.0], ids=["jaw", "neck"])
+def test_a_bone_does_not_end_at_a_small_part_inside_of_what_it_moves(share):
+    """A neck along z, what it carries from z = 1 to 2, and a last bone whose joint is just above z = 1."""
+    heights = np.concatenate([np.linspace(0, 1, 50), np.linspace(1, 2, 100), np.full(int(100 * share), 1.2)])
+    points = np.stack([0 * heights, 0.1 * np.sin(np.arange(len(heights))), heights], -1)
+    dense = np.zeros((len(points), 3))
+    dense[:50, 0] = dense[50:150, 1] = dense[150:, 2] = 1
+    joints = np.array([(0, 0, 0), (0, 0, 1), (0, 0, 1.1)], float)
+    bare = np.zeros(3)
+    skeleton = native.Skeleton(
+        *(0, np.array([-1, 0, 1]), joints, ["root", "ball", "ball"], np.zeros((3, 3)), bare, bare),
+        *(np.full(3, -1), None, ""),
+    )
+    leading = limbs.leads(skeleton, limbs.Region.of(points, dense), 0.01)
+    assert leading.tolist() == [1, -1 if share < 1 else 2, -1]
 
 
 def test_hinges_bend_about_x_and_a_chain_has_one_roll(hierarchy):
@@ -299,6 +316,26 @@ def test_the_root_is_at_the_cursor():
     assert bpy.context.object.ossify.root_bone == "Core.001"
     head = np.array(bpy.context.object.data.bones["Core.001"].matrix_local.translation)
     assert np.linalg.norm(head - bones["head"][1]) < np.linalg.norm(head - bones["trunk"][1])
+
+
+def test_a_place_by_operator_and_by_command(tmp_path):
+    body, _ = scenes.creature()
+    place = seen_middle(body, "head", 12)
+    scenes.select(body)
+    picked = {"bones": COUNT, "quality": "DRAFT", "root": "PLACE", "root_place": place}
+    assert bpy.ops.ossify.convert(hide_source=False, **picked) == {"FINISHED"}
+    found = bpy.context.object
+    assert np.allclose(found.ossify.settings.root_place, place)
+    root, names = found.data.bones["Core.001"].head_local.copy(), {bone.name for bone in found.data.bones}
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "creature.blend"))
+    arguments = ["convert", tmp_path / "creature.blend", "--object", "Creature", "--quiet"]
+    arguments += ["--output", tmp_path / "rig.blend", "--bones", COUNT, "--quality", "draft"]
+    assert command.main([*map(str, arguments), "--root-place", *map(repr, map(float, place))]) == 0
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "rig.blend"))
+    again = bpy.data.objects["Creature Rig.001"]  # beside the operator's
+    assert again.ossify.root_bone == "Core.001"
+    assert {bone.name for bone in again.data.bones} == names
+    assert (again.data.bones["Core.001"].head_local - root).length < 1e-5
 
 
 def test_a_place_that_is_none_is_refused():

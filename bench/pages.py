@@ -132,7 +132,7 @@ def roundtrip_summary(r):
     what = "tracking a frame against its share of a full solve, time: mean / least"
     yield what, pair(r["track"]["mean"], r["track"]["least"], "x"), "20x", "50x"
     if c := r.get("clips"):
-        what = f"{label(c)}, {c['clips']} clips together / one long clip: edges, joints off at most"
+        what = f"{label(c)}, {c['count']} clips together / one long clip: edges, joints off at most"
         figure = " / ".join(
             f"{c[kind]['edges']} of {c[kind]['true_edges']}, {number(c[kind]['joint_most'], 3)} %"
             for kind in ("clips", "long")

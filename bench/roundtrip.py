@@ -121,7 +121,7 @@ def clips_row(name, truth):
     """A body solved from one long clip, and from the same frames cut into clips that are put together."""
     bones = truth["weights"].shape[1]
     settings = native.Settings(bones=bones, threads=1)
-    row = {"name": name, "bones": bones, "clips": CLIPS}
+    row = {"name": name, "bones": bones, "count": CLIPS}
     for kind, frames in (("long", truth["frames"]), ("clips", clips_of(truth["frames"]))):
         rig, info = native.decompose(truth["rest"], frames, truth["triangles"], settings)
         skeleton = native.connect(rig, truth["triangles"], settings=settings)

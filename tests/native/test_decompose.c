@@ -857,7 +857,6 @@ TEST(vertices_without_weights_find_their_bones) {
         Answer answer = answer_of(&s.poses, &s.truth);
         settings.locality = local;
         settings.quality = OSSIFY_BEST;
-        settings.smoothness = 0; /* which the true weights are not bound to */
         for (int64_t v = 0; v < s.poses.vertex_count; v++) {
             answer.rig.influence_weights[2 * v] *= v % 5 == 0 ? 0.25f : 1;
             if (v % 7 == 0)
@@ -869,7 +868,7 @@ TEST(vertices_without_weights_find_their_bones) {
         test_case("locality %d", local);
         CHECK(ossify_decompose(&s.poses, &settings, &answer.rig, &answer.info) >= 0);
         check_rig(&s.poses, &answer.rig, 1);
-        CHECK_NEAR(answer.info.erms, 0, 0.05);
+        CHECK(answer.info.erms < (local ? 1 : 0.05)); /* a thousandth of the radius where regions are cut */
         answer_free(&answer);
         synthetic_free(&s);
     }

@@ -127,7 +127,7 @@ def _followers(subject: edits.Subject) -> list:
 
 
 def _heirs(subject: edits.Subject, change: _Change) -> np.ndarray:
-    """[removed][b] who gets the weights of a bone that goes, and what share: as it is on the rig's own mesh"""
+    """[removed][b] who gets the weights of a bone that goes, and what share: as on the rig's own mesh"""
     fit, old = change.fit, subject.weights()
     kept = old[:, [subject.names.index(n) if n in subject.names else 0 for n in fit.names]]
     gained = np.maximum(fit.weights - kept * [name in subject.names for name in fit.names], 0)

@@ -214,7 +214,9 @@ extensions: ## build/dist: the zips for every platform
 	@$(foreach name,$(platforms),$(call make_wheel,$(name)) &&) true
 	@$(venv_python) tools/extension.py $(platforms)
 
-demo: extension ## build/demo: moving meshes, the rigs made of them, and a picture of both; prints a table
+demo: ## build/demo: moving meshes, the rigs made of them, and a picture of both; prints a table
+	@$(venv_python) tools/blenders.py needed
+	@$(MAKE) --no-print-directory extension
 	@$(venv_python) tools/demo/run.py
 
 pictures: extension ## docs/pictures: those of the README and the manual, made anew

@@ -7,6 +7,7 @@ from . import (
     operators_paint,
     operators_refit,
     operators_track,
+    overlay,
     panel,
     panel_paint,
     panel_refit,
@@ -28,6 +29,7 @@ _ROOMS = (
     panel_paint,
     panel_refit,
     panel_track,
+    overlay,
     preview,
     command,
 )

@@ -10,6 +10,8 @@ import numpy as np
 from . import memory
 from .memory import Bones, Snapshot
 
+_OF_BONES = ("names", "parents", "deforms", "lengths", "rests")
+
 
 def _merged_bones(
     then, now, written: set[str], moved: set[str], removed: set[str]
@@ -22,20 +24,19 @@ def _merged_bones(
         a = old.pop(number, None)
         if a is None and not ours:
             continue  # the artist added it
-        at = then.bones if a is not None and name not in moved else now.bones
-        rest = at.rests[a if at is then.bones else b]
+        stayed = a is not None and name not in moved
+        at, row = (then.bones, a) if stayed else (now.bones, b)
         known = now.bones if ours else then.bones
         parent = known.parents[b if ours else a]
-        rows.append((number, name if a is None else then.bones.names[a], parent, now.bones.deforms[b], rest))
+        known_as = name if a is None else then.bones.names[a]
+        rows.append((number, known_as, parent, now.bones.deforms[b], at.lengths[row], at.rests[row]))
         channels.append(now.channels[:, b] if ours else then.channels[:, a])
     for number, a in old.items():
         if then.bones.names[a] not in removed:  # the artist removed it
-            rows.append(
-                (number, *(getattr(then.bones, n)[a] for n in ("names", "parents", "deforms", "rests")))
-            )
+            rows.append((number, *(getattr(then.bones, field)[a] for field in _OF_BONES)))
             channels.append(then.channels[:, a])
-    numbers, names, parents, deforms, rests = map(list, zip(*rows, strict=True))
-    return Bones(numbers, names, parents, deforms, np.array(rests)), np.stack(channels, axis=1)
+    *columns, rests = map(list, zip(*rows, strict=True))
+    return Bones(*columns, np.array(rests)), np.stack(channels, axis=1)
 
 
 def _merged_weights(armature, then: Snapshot, now: Snapshot, painted: dict) -> tuple[np.ndarray, np.ndarray]:

@@ -96,6 +96,7 @@ def plan_bones(
 
 @contextlib.contextmanager
 def edit_mode(armature, scene, layer):
+    """Its edit bones; the armature's mode is as before."""
     layer.objects.active = armature
     context, mode = bpy.context, armature.mode
     with context.temp_override(scene=scene, view_layer=layer, object=armature, active_object=armature):

@@ -58,15 +58,17 @@ class Maker:
         return self.note(kind, getattr(bpy.data, kind).new(*arguments))
 
 
-def _animate(maker: Maker, motion: Motion, rig: Rig, options: Options, plan: Plan, armature):
-    """An action for each clip; the first is the armature's."""
-    name = f"{motion.parts[0].name} Rig"
-    clips = motion.clips or [Clip(name, slice(0, len(motion.times)), motion.parts[0].source)]
+def _clips(motion: Motion) -> list[Clip]:
+    whole = Clip(f"{motion.parts[0].name} Rig", slice(0, len(motion.times)), motion.parts[0].source)
+    return motion.clips or [whole]
+
+
+def _animate(maker: Maker, motion: Motion, rig: Rig, options: Options, plan: Plan, armature, bodies):
+    """An action for each clip; the first is the armature's. bodies: the whole body's motion in each"""
     made, keyed = [], []
-    for clip in clips:
+    for clip, body in zip(_clips(motion), bodies, strict=True):
         action = maker.new("actions", clip.name)
         part = dataclasses.replace(rig, transforms=rig.transforms[clip.rows])
-        body = rigid.body_motion(rig.rest, motion.frames[clip.rows])
         some = dataclasses.replace(plan, transforms=plan.transforms[clip.rows])
         keyed.append(key(armature, action, part, body, motion.times[clip.rows], some, options, motion.poses))
         made.append((Handle.of("actions", action), clip))
@@ -82,40 +84,43 @@ def _animate(maker: Maker, motion: Motion, rig: Rig, options: Options, plan: Pla
 
 def _make(maker: Maker, motion: Motion, rig: Rig, options: Options, skeleton):
     name = motion.parts[0].name
-    workshop = maker.new("scenes", "Ossify Workshop")
-    collection = maker.new("collections", f"{name} Rig")
-    workshop.collection.children.link(collection)
-
+    workshop = Handle.of("scenes", maker.new("scenes", "Ossify Workshop"))
     meshes = [
-        skin.copy_source(part, motion.place, f"{part.name} Rigged", maker.note) for part in motion.parts
+        Handle.of("objects", skin.copy_source(part, motion.place, f"{part.name} Rigged", maker.note))
+        for part in motion.parts
     ]
     yield 0.1
-    taken = {group.name for obj in meshes for group in obj.vertex_groups}
+    bodies = [rigid.body_motion(rig.rest, motion.frames[clip.rows]) for clip in _clips(motion)]
+    yield 0.2
+    taken = {group.name for handle in meshes for group in handle.get().vertex_groups}
     plan = plan_bones(rig, motion.triangles, motion.space, options, taken, skeleton, bool(motion.poses))
+    yield 0.3
+    collection = maker.new("collections", f"{name} Rig")
+    workshop.get().collection.children.link(collection)
     armature = maker.new("objects", f"{name} Rig", maker.new("armatures", f"{name} Rig"))
     armature.matrix_world = Matrix(motion.space)
-    for obj in (armature, *meshes):
+    for obj in (armature, *(handle.get() for handle in meshes)):
         collection.objects.link(obj)
-    add_bones(armature, workshop, plan)
+    add_bones(armature, workshop.get(), plan)
     dress(armature, plan)
-    keyed, made = _animate(maker, motion, rig, options, plan, armature)
+    keyed, made = _animate(maker, motion, rig, options, plan, armature, bodies)
     built = Built(
-        Handle.of("scenes", workshop),
+        workshop,
         Handle.of("collections", collection),
         Handle.of("objects", armature),
-        [Handle.of("objects", obj) for obj in meshes],
+        meshes,
         plan.names,
         keyed,
         skeleton,
         maker.made,
         made,
     )
-    yield 0.5
+    yield 0.6
     influences = weights.exact(rig.influence_bones, rig.influence_weights)
     for index, (handle, part) in enumerate(zip(built.meshes, motion.parts, strict=True)):
         skin.shape(handle.get(), part, built.armature.get(), rig.rest)
         for share in skin.weigh(handle, part, influences, plan.names):
-            yield 0.5 + 0.5 * (index + share) / len(motion.parts)
+            yield 0.6 + 0.4 * (index + share) / len(motion.parts)
         skin.bind(handle.get(), built.armature.get())
     return built
 

@@ -134,13 +134,14 @@ def continuous(q: np.ndarray) -> np.ndarray:
 
 def rotations(q: np.ndarray) -> np.ndarray:
     """[...][4], of any length -> [...][3][3]"""
-    w, x, y, z = np.moveaxis(q / np.linalg.norm(q, axis=-1, keepdims=True), -1, 0)
-    rows = [
-        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-    ]
-    return np.stack([np.stack(row, -1) for row in rows], -2)
+    w, x, y, z = np.moveaxis(q / np.sqrt((q * q).sum(axis=-1, keepdims=True)), -1, 0)
+    result = np.empty((*q.shape[:-1], 3, 3))
+    for i, (a, b, c) in enumerate(((x, y, z), (y, z, x), (z, x, y))):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        result[..., i, i] = 1 - 2 * (b * b + c * c)
+        result[..., i, j] = 2 * (a * b - w * c)
+        result[..., i, k] = 2 * (a * c + w * b)
+    return result
 
 
 # ---- rotation, scale, rotation
@@ -189,25 +190,24 @@ def singular(matrices: np.ndarray, near: float = _ROUND) -> tuple[np.ndarray, np
 
 @dataclasses.dataclass
 class Channels:
-    location: np.ndarray  # [f][b][3]
+    location: np.ndarray  # [f][b][3], here and below, or [...][3] in between
     rotation: np.ndarray  # [f][b][4]
     scale: np.ndarray | None = None  # [f][b][3]
     inner: np.ndarray | None = None  # [f][b][4]
 
-    def between(self, before: np.ndarray, after: np.ndarray, share: np.ndarray) -> Channels:
-        """Linear interpolation of every channel, as Blender does it."""
+    def between(self, bones, before, after, share) -> Channels:
+        """Linear interpolation of every channel, as Blender does it; the four arrays broadcast together."""
 
         def mix(values):
             if values is None:
                 return None
-            a = np.take_along_axis(values, before[..., None], axis=0)
-            b = np.take_along_axis(values, after[..., None], axis=0)
-            return a + share[..., None] * (b - a)
+            first = values[before, bones]
+            return first + share[..., None] * (values[after, bones] - first)
 
         return Channels(*map(mix, (self.location, self.rotation, self.scale, self.inner)))
 
     def matrices(self) -> np.ndarray:
-        """[f][b][4][4] as a pose bone makes them of its channels"""
+        """[...][4][4] as a pose bone makes them of its channels"""
         linear = rotations(self.rotation)
         if self.scale is not None:
             linear = linear * self.scale[..., None, :]
@@ -249,33 +249,60 @@ def _neighbours(keyed: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.nd
     return before, after, (times[:, None] - times[before]) / np.where(gap > 0, gap, 1)
 
 
-def _split_at_worst(keyed: np.ndarray, error: np.ndarray, tolerance: float) -> np.ndarray:
-    """Keys the worst frame of every span that is worse than the tolerance; [b] where that was so.
+def _worst_of_spans(bones, before, error) -> tuple[np.ndarray, np.ndarray]:
+    """The largest error of the span that each entry lies in, and the entry of each span that has it.
 
-    keyed, error [f][b]. The first frame of each bone is keyed, so that no span is of two bones.
+    Entries of one bone between the same keys are a span, and stand together.
     """
-    starts = keyed.T.ravel()
-    error = np.where(starts, 0.0, error.T.ravel())  # a key is as good as it can be
-    span = np.cumsum(starts) - 1
-    worst = np.maximum.reduceat(error, np.flatnonzero(starts))
-    found = np.flatnonzero((error > tolerance) & (error == worst[span]))
-    found = found[np.unique(span[found], return_index=True)[1]]
-    bones, rows = np.divmod(found, len(keyed))
-    keyed[rows, bones] = True
-    return np.unique(bones)
+    opens = np.concatenate([[True], (bones[1:] != bones[:-1]) | (before[1:] != before[:-1])])
+    span = np.cumsum(opens) - 1
+    worst = np.maximum.reduceat(error, np.flatnonzero(opens))[span]
+    found = np.flatnonzero(error == worst)
+    return worst, found[np.unique(span[found], return_index=True)[1]]
 
 
 def _reduced(channels: Channels, measure, times, tolerance: float, keyed: np.ndarray) -> np.ndarray:
-    """[f][b] the frames to key, `keyed` among them; measure(bones, matrices) -> [f][b] vertex movement"""
+    """[f][b] the frames to key, `keyed` among them; measure(rows, bones, matrices) -> vertex movement of each
+
+    Only spans that were split are measured again.
+    """
     keyed[0] = True
-    open_bones = np.arange(keyed.shape[1])
-    while len(open_bones):
-        now = keyed[:, open_bones]
-        between = channels.of(open_bones).between(*_neighbours(now, times))
-        split = _split_at_worst(now, measure(open_bones, between.matrices()), tolerance)
-        keyed[:, open_bones] = now
-        open_bones = open_bones[split]
+    owners, rows = np.nonzero(~keyed.T)
+    while len(rows):
+        before, after, share = (part[rows, owners] for part in _neighbours(keyed, times))
+        error = measure(rows, owners, channels.between(owners, before, after, share).matrices())
+        worst, found = _worst_of_spans(owners, before, error)
+        found = found[worst[found] > tolerance]
+        keyed[rows[found], owners[found]] = True
+        left = (worst > tolerance) & ~keyed[rows, owners]
+        owners, rows = owners[left], rows[left]
     return keyed
+
+
+def _inverse(matrices: np.ndarray) -> np.ndarray:
+    """Of affine maps, [...][4][4]: rows of the linear part crossed, over the determinant."""
+    x, y, z = np.moveaxis(matrices[..., :3, :3], -2, 0)
+    linear = np.stack([np.cross(y, z), np.cross(z, x), np.cross(x, y)], -1)
+    linear /= (x * linear[..., 0]).sum(axis=-1)[..., None, None]
+    result = np.zeros_like(matrices)
+    result[..., :3, :3], result[..., 3, 3] = linear, 1
+    result[..., :3, 3:] = -linear @ matrices[..., :3, 3:]
+    return result
+
+
+def _movement(chain: Chain, inverse, members, base, share):
+    """A function (rows, bones, matrices) -> how far these poses move what lies in the members' boxes from
+    where it belongs, over the share of the tolerance that the bone has."""
+    corners = chain.boxes[members].swapaxes(-1, -2)
+    goals = chain.transforms[:, members, :3, :3] @ corners + chain.transforms[:, members, :3, 3:]
+    corners = inverse[members, :3, :3] @ corners + inverse[members, :3, 3:]
+
+    def movement(rows, bones, matrices):
+        posed = base[rows, bones] @ matrices
+        shift = posed[:, :3, :3] @ corners[bones] + posed[:, :3, 3:] - goals[rows, bones]
+        return np.sqrt((shift**2).sum(axis=-2).max(axis=-1)) / share[bones]
+
+    return movement
 
 
 def _hold(channels: Channels, held: np.ndarray, given: Channels) -> Channels:
@@ -310,7 +337,7 @@ class _Tracker:
     def __init__(self, chain: Chain, times: np.ndarray, tolerance: float | None):
         frames, bones = chain.transforms.shape[:2]
         self.chain, self.times, self.tolerance = chain, times.astype(np.float64), tolerance
-        self.inverse = np.linalg.inv(chain.rest)
+        self.inverse = _inverse(chain.rest)
         self.poses = np.empty((frames, bones, 4, 4))  # as keyed and interpolated
         self.tracks: list[Track | None] = [None] * bones
         self.share = np.where(np.isin(np.arange(bones), chain.parents), _ROOT_SHARE, 1.0)
@@ -337,25 +364,21 @@ class _Tracker:
         between = np.where((parents < 0)[:, None, None], np.eye(4), inverse[parents]) @ chain.rest[members]
         base = self._above(members) @ between  # the bone's pose while its own channels are at rest
         target = chain.transforms[:, members] @ chain.rest[members]
-        channels = _channels(np.linalg.inv(base) @ target, chain.rigid, self.near)
+        channels = _channels(_inverse(base) @ target, chain.rigid, self.near)
         channels.location[:, chain.pinned[members]] = 0
         held = chain.held[:, members]
         if held.any():
             channels = _hold(channels, held, chain.given.of(members))
-
-        def movement(some, matrices):
-            moved = base[:, some] @ matrices @ inverse[members[some]] - chain.transforms[:, members[some]]
-            corners = chain.boxes[members[some]].swapaxes(-1, -2)
-            shift = moved[..., :3, :3] @ corners + moved[..., :3, 3:]
-            return np.sqrt((shift**2).sum(axis=-2).max(axis=-1)) / self.share[members[some]]
-
         keyed = held | chain.every[members]
         keyed[-1] |= chain.ended[members]
         if self.tolerance is None:
             keyed[:] = True
         else:
+            movement = _movement(chain, inverse, members, base, self.share[members])
             keyed = _reduced(channels, movement, self.times, self.tolerance, keyed)
-        self.poses[:, members] = base @ channels.between(*_neighbours(keyed, self.times)).matrices()
+        every = np.arange(len(members))
+        between = channels.between(every, *_neighbours(keyed, self.times))
+        self.poses[:, members] = base @ between.matrices()
         for i, b in enumerate(members):
             rows = np.flatnonzero(keyed[:, i])
             parts = (channels.location, channels.rotation, channels.scale, channels.inner)

@@ -48,6 +48,7 @@ _IMPLIES = {
     "bones": ("bones_by", "COUNT"),
     "budget": ("bones_by", "BUDGET"),
     "bones_most": ("bones_by", "BUDGET"),
+    "root_place": ("root", "PLACE"),
     "rest_frame": ("rest", "FRAME"),
     "frame_start": ("frames", "CUSTOM"),
     "frame_end": ("frames", "CUSTOM"),
@@ -73,6 +74,8 @@ def _add_option(parser, field: str, words: dict, default) -> None:
     elif "items" in words:
         choices = [item[0].lower() for item in words["items"]]
         parser.add_argument(flag, dest=field, choices=choices, help=text)
+    elif isinstance(default, tuple):
+        parser.add_argument(flag, dest=field, type=float, nargs=len(default), metavar=tuple("XYZ"), help=text)
     else:
         parser.add_argument(flag, dest=field, type=type(default), metavar="N", help=text)
 
@@ -166,7 +169,7 @@ def options_of(arguments) -> Options:
         if name in _IMPLIES and _IMPLIES[name][0] not in given:
             values[_IMPLIES[name][0]] = _IMPLIES[name][1]
     given = {name: value.upper() if "items" in words_of(name) else value for name, value in given.items()}
-    values |= implied(given)
+    values |= implied({name: tuple(v) if isinstance(v, list) else v for name, v in given.items()})
     return Options(**values)
 
 

@@ -8,12 +8,13 @@ everything back.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import time
 from collections.abc import Callable, Generator
 from typing import NamedTuple
 
-from . import clips, memory, native, report
+from . import clips, memory, native, report, rooting
 from .build import Built, build, discard, hand_over
 from .capture import Motion
 from .options import Options
@@ -92,14 +93,17 @@ def watch(job: native.Job, motion: Motion, first: float, last: float) -> Generat
             yield step("Solving", fraction, error=error, bones=progress.bones or None, wait=True)
 
 
-def _solve(motion: Motion, options: Options) -> Generator[Step, None, Solved]:
+def _solve(motion: Motion, options: Options, now: int) -> Generator[Step, None, Solved]:
+    """now: the frame in which the artist started it"""
     poses, settings = (motion.rest, motion.frames, motion.triangles), options.solver()
     articulated = options.skeleton == "ARTICULATED"
     free_share = _FREE_SHARE if articulated else 1.0
     rig, info = yield from watch(native.Job.start(*poses, settings), motion, 0.0, free_share)
     if options.skeleton == "NONE":
         return Solved(rig, info, None, None)
-    skeleton = native.connect(rig, motion.triangles, options.wishes(), settings)
+    wishes = options.wishes(root=rooting.chosen(options, motion, rig, now))
+    settings = dataclasses.replace(settings, bones=rig.bones, budget_kind="none", budget=0.0)  # found by now
+    skeleton = native.connect(rig, motion.triangles, wishes, settings)
     if not articulated:
         return Solved(rig, info, skeleton, None)
     job = native.Job.start_articulate(*poses, rig, skeleton, settings)
@@ -109,12 +113,12 @@ def _solve(motion: Motion, options: Options) -> Generator[Step, None, Solved]:
 
 def convert(scene, view_layer, objects, options: Options) -> Generator[Step, None, Result]:
     """The first object gives the rig its place and its name."""
-    clock = Clock()
+    clock, now = Clock(), scene.frame_current
     native.library()  # refuses at once when it is not there
     memory.check(options)
     motion = yield from each("Reading", clips.read(scene, view_layer, objects, options))
     clock.lap("capture")
-    solved = yield from _solve(motion, options)
+    solved = yield from _solve(motion, options, now)
     clock.lap("solve")
     built = yield from each("Building", build(motion, solved.rig, options, solved.skeleton))
     clock.lap("build")

@@ -10,7 +10,7 @@ import dataclasses
 import bpy
 import numpy as np
 
-from . import changes, heat, memory, native, refit, standing
+from . import changes, heat, memory, native, recapture, refit, standing
 from .keying import ROOT
 from .options import Refusal
 from .placement import diagonal
@@ -117,7 +117,7 @@ def _value(work):
 def read(context, armature, motion: bool = True, frames: np.ndarray | None = None) -> Subject:
     """The rig as it stands, and with `motion` what it was made from, `frames` if that is at hand."""
     if motion:
-        changed = refit.check(armature)
+        _, changed = refit.check(armature)
     else:
         check(armature)
         changed = changes.find(armature)
@@ -127,7 +127,7 @@ def read(context, armature, motion: bool = True, frames: np.ndarray | None = Non
     with standing.alone(armature) as (scene, layer):
         transforms = standing.read_transforms(armature, scene, layer, names, times)
     if motion and frames is None:
-        reading = refit.read_motion(context.scene, context.view_layer, armature, skin, "KEPT")
+        reading = recapture.motion_of(context.scene, context.view_layer, armature, skin, "KEPT")
         frames = np.ascontiguousarray(_value(reading).frames[:, rows])
     holds = changes.holds(armature, skin, names, changed)
     return Subject(armature, names, skin, rows, times, transforms, frames, holds)

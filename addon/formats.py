@@ -340,7 +340,7 @@ def _in_tracks(armature, clips: list):
     for track in data.nla_tracks:
         track.mute = True
     data.action = None
-    made = [actions.push(armature, clip.action, clip.name, clip.first_frame, False) for clip in clips]
+    made = [actions.push(armature, c.action, c.action.name, c.first_frame, False) for c in clips]
     names = [track.name for track in made]
     try:
         yield

@@ -1,53 +1,73 @@
-"""How well each joint of a skeleton is known: noted on the bones, and shown as their colours."""
+"""How well each joint of a skeleton is known: noted on the bones, counted, and where it is in the pose."""
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
+
+from mathutils import Vector
 
 from .native import Skeleton
 
-KIND, ANGLE, DRIFT = "ossify_joint", "ossify_angle", "ossify_drift"
-_SHOWN = "ossify_shown"  # on pose bones that are coloured
-COLOURS = {
-    "root": (0.85, 0.85, 0.85),
-    "ball": (0.2, 0.75, 0.25),  # well determined
-    "hinge": (0.2, 0.5, 0.95),
-    "stiff": (0.9, 0.75, 0.15),
-    "loose": (0.85, 0.15, 0.1),  # a guess
+KIND, ANGLE, DRIFT, AXIS = "ossify_joint", "ossify_angle", "ossify_drift", "ossify_axis"
+WORDS = {
+    "ball": "has a joint that is well determined",
+    "hinge": "turns about an axis",
+    "stiff": "hardly turns",
+    "loose": "has a joint that is a guess",
 }
+_AXIS_LENGTH = 0.25  # of the bone, to either side of a hinge
+
+
+class Mark(NamedTuple):
+    """A joint in world space."""
+
+    kind: str
+    place: Vector
+    axis: Vector  # half of what is drawn of a hinge's axis
 
 
 def note(data, names: list[str], skeleton: Skeleton) -> None:
-    """As custom properties of the armature's bones: kind, degrees, percent of the size."""
+    """As custom properties of the armature's bones: kind, degrees, percent of the size, a hinge's axis."""
     for b, name in enumerate(names):
         bone = data.bones[name]
         bone[KIND] = skeleton.kinds[b]
         bone[ANGLE] = math.degrees(skeleton.angles[b])
         bone[DRIFT] = float(skeleton.drifts[b])
+        if skeleton.kinds[b] == "hinge":
+            bone[AXIS] = (bone.matrix_local.to_3x3().inverted() @ Vector(skeleton.axes[b]))[:]
+        elif AXIS in bone:
+            del bone[AXIS]
 
 
 def counts(data) -> dict[str, int]:
-    """How many joints of each kind an armature has, in the order of the colours."""
+    """How many joints of each kind an armature has."""
     kinds = [bone.get(KIND) for bone in data.bones]
-    return {kind: kinds.count(kind) for kind in COLOURS if kind != "root"}
+    return {kind: kinds.count(kind) for kind in WORDS}
 
 
-def show(armature, shown: bool) -> None:
-    """Colours the pose bones by the kind of their joint, or gives them back the colours of their bones.
+def moving(count: int) -> str:
+    """Words for bones that do more than turn."""
+    return "1 bone also moves" if count == 1 else f"{count} bones also move"
 
-    A pose bone to which an artist gave a colour keeps it.
-    """
+
+def _is_hidden(bone) -> bool:
+    """Of a pose bone, in Blender 5 and before; by itself or with its collections."""
+    collections = bone.bone.collections
+    return (
+        bone.bone.hide
+        or getattr(bone, "hide", False)
+        or (len(collections) > 0 and not any(collection.is_visible_effectively for collection in collections))
+    )
+
+
+def marks(armature) -> list[Mark]:
+    """The joints that can be seen, as the armature is posed now."""
+    place, found = armature.matrix_world, []
     for bone in armature.pose.bones:
         kind = bone.bone.get(KIND)
-        if shown and kind in COLOURS and (bone.color.palette == "DEFAULT" or _SHOWN in bone):
-            _paint(bone, COLOURS[kind])
-        elif not shown and _SHOWN in bone:
-            bone.color.palette = "DEFAULT"
-            del bone[_SHOWN]
-
-
-def _paint(bone, colour) -> None:
-    bone[_SHOWN] = True
-    bone.color.palette = "CUSTOM"
-    for name, light in (("normal", 0.0), ("select", 0.4), ("active", 0.7)):
-        setattr(bone.color.custom, name, [value + light * (1 - value) for value in colour])
+        if kind in WORDS and not _is_hidden(bone):
+            axis = Vector(bone.bone.get(AXIS, (0, 0, 0))) * (_AXIS_LENGTH * bone.bone.length)
+            turned = (place @ bone.matrix).to_3x3() @ axis
+            found.append(Mark(kind, place @ bone.head, turned))
+    return found

@@ -92,6 +92,13 @@ def clear(armature, bones: list[str]) -> None:
             bag.groups.remove(group)
 
 
+def _times(curve) -> np.ndarray:
+    """[n] the frames of its keys"""
+    flat = np.empty(2 * len(curve.keyframe_points), np.float32)
+    curve.keyframe_points.foreach_get("co", flat)
+    return flat[::2]
+
+
 def _points(curve) -> dict[str, np.ndarray]:
     """The keys of a curve, by what they are made of."""
     found, count = {}, len(curve.keyframe_points)
@@ -139,9 +146,7 @@ def times_of(block) -> set[float]:
         return set()
     action, found = data.action, set()
     for curve in curves_of(action, data):
-        flat = np.empty(2 * len(curve.keyframe_points), np.float32)
-        curve.keyframe_points.foreach_get("co", flat)
-        found.update(flat[::2].tolist())
+        found.update(_times(curve).tolist())
     return found
 
 
@@ -286,8 +291,7 @@ class Writer(Reader):
         """Curves that rest at their default are not written, and others that do not move have one key."""
         default, path = DEFAULTS[channel], path_of(bone) + channel
         curves = [self._old.get((path, index)) for index in range(values.shape[1])]
-        olds = [None if curve is None else _points(curve) for curve in curves]
-        kept = [None if old is None else _kept(old["co"][:, 0], self.times, held) for old in olds]
+        kept = [None if curve is None else _kept(_times(curve), self.times, held) for curve in curves]
         fresh = not held.any() and not any(k is not None and k.any() for k in kept)
         still = [fresh and _still(column, unit) for column in values.T]
         idle = np.abs(values[0] - default) <= _STILL * unit
@@ -306,8 +310,8 @@ class Writer(Reader):
                 curve.keyframe_points.clear()
                 fill(curve, self.times[rows][some], column[some])
             else:
-                standing = (olds[index], kept[index], present[:, index] if present is not None else None)
-                self._merge(curve, rows, column, held, *standing)
+                here = present[:, index] if present is not None else None
+                self._merge(curve, rows, column, held, kept[index], here)
             self.keys += len(curve.keyframe_points)
             self.keys_if_every += 1 if still[index] else len(self.times)
 
@@ -320,10 +324,9 @@ class Writer(Reader):
         if values[index] != DEFAULTS[channel][index]:
             values[index] = DEFAULTS[channel][index]
 
-    def _merge(self, curve, rows, column, held, old, kept, present) -> None:
+    def _merge(self, curve, rows, column, held, kept, present) -> None:
         """New keys among those that stay."""
-        if old is None:
-            old, kept = _new_points(np.empty(0), np.empty(0)), np.zeros(0, bool)
+        old, kept = _points(curve), np.zeros(0, bool) if kept is None else kept
         exposed = _exposed(old, kept, self.times, held)
         free = ~held[rows]
         times = [self.times[rows[free]]]

@@ -3,7 +3,8 @@
 Heads are at the joints, and a root's is where what it moves begins. A tail leads to the joint of the child
 that continues the limb, or else to the far end of what the bone moves. Bones that continue each other make up
 a chain. Rolls turn a bone's X axis to the axis of its hinge, where one is known, and are carried along the
-chain from there without a twist. What has a mirror image is mirrored.
+chain from there without a twist; a hinge that is across the chain's X becomes the bone's Z. In the middle of
+a symmetric body X goes from side to side. What has a mirror image is mirrored.
 """
 
 from __future__ import annotations
@@ -19,6 +20,10 @@ from .placement import Bones, diagonal, facing, unit
 _SHORTEST, _LONGEST = 0.01, 0.5  # of the size
 _STRAIGHT = 0.5  # cosine: one of several children that turns off further than this does not continue the limb
 _AT_JOINT = 0.15  # of the spread of what a bone moves: nearer than this, its middle tells no direction
+_WITHIN, _SMALL = (
+    1.0,
+    0.5,
+)  # of the spread and the mass: a child as near and with as little is only a part of it
 _REACH = 0.96  # share of what an end bone moves that lies before its tail
 _ASKEW = 0.3  # sine of the angle from which on a hinge's axis says how the bone rolls
 
@@ -82,6 +87,9 @@ def _masses_below(parents: np.ndarray, mass: np.ndarray) -> np.ndarray:
 def _best_child(b: int, skeleton: Skeleton, region: Region, below: np.ndarray, shortest: float) -> int:
     parents, joints, mirrors = skeleton.parents, skeleton.joints, skeleton.mirrors
     children = np.flatnonzero(parents == b)
+    if parents[b] >= 0:  # a jaw does not continue a head, nor an ear
+        near = np.linalg.norm(joints[children] - joints[b], axis=1) < _WITHIN * region.spreads[b]
+        children = children[~(near & (below[children] < _SMALL * region.mass[b]))]
     alone = len(children) == 1
     ways = joints[children] - joints[b]
     long = (np.linalg.norm(ways, axis=1) >= shortest) | (parents[b] < 0)  # a root has room before its origin
@@ -203,32 +211,44 @@ def _carried(vector: np.ndarray, start: np.ndarray, end: np.ndarray) -> np.ndarr
     return unit(_across(turned, end), vector)
 
 
+def _signed(axis: np.ndarray, like: np.ndarray) -> np.ndarray:
+    return axis if axis @ like >= 0 else -axis
+
+
+def _nearest_axis(hinge: np.ndarray, way: np.ndarray, like: np.ndarray) -> np.ndarray:
+    """The hinge's axis, or what is across it and the way, whichever is nearer; signed likewise."""
+    axes = [_signed(axis, like) for axis in (hinge, np.cross(way, hinge))]
+    return max(axes, key=lambda axis: axis @ like)
+
+
 def _bending_axes(chain: list[int], ways, hinges: dict[int, np.ndarray], world) -> dict[int, np.ndarray]:
     """The X axis of each bone of a chain."""
-
-    def signed(axis, like):
-        return axis if axis @ like >= 0 else -axis
-
     first = next((i for i, b in enumerate(chain) if b in hinges), 0)
     way = ways[chain[first]]
     plain = np.cross(way, facing(way, world))
     plain = unit(_across(plain, way), world[0])
-    result = {chain[first]: signed(hinges.get(chain[first], plain), plain)}
+    result = {chain[first]: _signed(hinges.get(chain[first], plain), plain)}
     for path in (chain[first:], chain[first::-1]):
         for before, b in itertools.pairwise(path):
             axis = _carried(result[before], ways[before], ways[b])
-            result[b] = signed(hinges.get(b, axis), axis)
+            result[b] = _nearest_axis(hinges[b], ways[b], axis) if b in hinges else axis
+    return result
+
+
+def _hinges(skeleton: Skeleton, ways: np.ndarray) -> dict[int, np.ndarray]:
+    """What says how a bone rolls: the axis of its hinge; from side to side in the middle of the body."""
+    result = {}
+    for b, kind in enumerate(skeleton.kinds):
+        middle = skeleton.plane is not None and skeleton.mirrors[b] == b
+        axis = _across(skeleton.plane[:3] if middle else skeleton.axes[b], ways[b])
+        if (middle or kind == "hinge") and np.linalg.norm(axis) > _ASKEW:
+            result[b] = axis / np.linalg.norm(axis)
     return result
 
 
 def _facings(skeleton: Skeleton, chains: list[list[int]], ways: np.ndarray, middles, world) -> np.ndarray:
     """[b][3] where each bone's Z axis goes"""
-    hinges = {}
-    for b, kind in enumerate(skeleton.kinds):
-        axis = _across(skeleton.axes[b], ways[b])
-        if kind == "hinge" and np.linalg.norm(axis) > _ASKEW:
-            hinges[b] = axis / np.linalg.norm(axis)
-    across = np.zeros_like(ways)
+    hinges, across = _hinges(skeleton, ways), np.zeros_like(ways)
     for chain in chains:
         for b, axis in _bending_axes(chain, ways, hinges, world).items():
             across[b] = axis

@@ -153,6 +153,7 @@ class Bones:
     names: list[str]
     parents: list[int]  # numbers; -1: none
     deforms: list[bool]
+    lengths: list[float]
     rests: np.ndarray  # [b][4][4] bone to armature
 
     def index(self, number: int) -> int:
@@ -198,6 +199,7 @@ def read_bones(armature) -> Bones:
         [bone.name for bone in bones],
         [by_name[bone.parent.name] if bone.parent else -1 for bone in bones],
         [bone.use_deform for bone in bones],
+        [bone.length for bone in bones],
         np.array([np.array(bone.matrix_local) for bone in bones], np.float64),
     )
 

@@ -1,6 +1,7 @@
 """Operators that work for a while: step by step at the screen, with a bar and ESC, or all at once."""
 
 import sys
+import time
 import traceback
 
 import bpy
@@ -11,6 +12,7 @@ from .options import Refusal
 
 _TICK = 0.02  # seconds between two turns
 _TURN = 0.03  # seconds of work in each: the interface stays alive
+_GLANCE = 0.25  # seconds between two drawings of the progress: keys wait while Blender draws
 FAILURES = (Refusal, native.OssifyError)
 
 
@@ -91,7 +93,7 @@ class Working:
         except FAILURES as error:
             return self._fail(error)
         self._session = session.start(steps)
-        self._said = None
+        self._said, self._drawn = None, 0.0
         self._timer = context.window_manager.event_timer_add(_TICK, window=context.window)
         context.window_manager.modal_handler_add(self)
         _redraw(context, draw_status)
@@ -108,9 +110,7 @@ class Working:
         except Exception as error:
             self._clean_up(context)
             return self._fail(error)
-        if (said := (running.progress(), running.fit())) != self._said:
-            self._said = said
-            _redraw(context, draw_status)
+        self._show(context)
         if not ended:
             return {"RUNNING_MODAL"} if event.type == "ESC" else {"PASS_THROUGH"}
         self._clean_up(context)
@@ -118,6 +118,13 @@ class Working:
             self.report({"INFO"}, "Cancelled: the scene is as it was.")
             return {"CANCELLED"}
         return self.succeed(running.result)
+
+    def _show(self, context) -> None:
+        """The progress, when its words are new and the last ones have stood for a while."""
+        said, now = (self._session.progress(), self._session.fit()), time.monotonic()
+        if said != self._said and now - self._drawn >= _GLANCE:
+            self._said, self._drawn = said, now
+            _redraw(context, draw_status)
 
     def _holds(self, context, event) -> bool:
         """Whether the event is kept from the rest of Blender: edits must not get into what is being read."""

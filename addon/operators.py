@@ -86,7 +86,11 @@ class OSSIFY_OT_convert(Working, bpy.types.Operator):
         """What was given to the operator, then the preset, then the sidebar."""
         options = context.scene.ossify.options()
         values = {} if self.preset == "NONE" else preset_values(self.preset)
-        given = {field: getattr(self, field) for field in FIELDS if self.properties.is_property_set(field)}
+        given = {
+            field: properties.plain(getattr(self, field))
+            for field in FIELDS
+            if self.properties.is_property_set(field)
+        }
         values |= implied(given)
         for field, value in values.items():
             setattr(options, field, value)
@@ -143,6 +147,19 @@ class OSSIFY_OT_preset(bpy.types.Operator):
     def execute(self, context):
         for field, value in preset_values(self.preset).items():
             setattr(context.scene.ossify, field, value)
+        return {"FINISHED"}
+
+
+class OSSIFY_OT_root_at_cursor(bpy.types.Operator):
+    """The root is the part of the body at the 3D cursor, as the mesh stands in this frame"""
+
+    bl_idname = "ossify.root_at_cursor"
+    bl_label = "Root at 3D Cursor"
+    bl_options = {"UNDO"}
+
+    def execute(self, context):
+        settings = context.scene.ossify
+        settings.root, settings.root_place = "PLACE", context.scene.cursor.location
         return {"FINISHED"}
 
 
@@ -313,8 +330,7 @@ class OSSIFY_OT_update_skeleton(OfRig, bpy.types.Operator):
             return {"CANCELLED"}
         if skeleton.message:
             self.report({"WARNING"}, skeleton.message[0].upper() + skeleton.message[1:])
-        joints.show(armature, armature.ossify.show_joints)
-        self.report({"INFO"}, f"{armature.name}: {keyed.located} bones also move against their parents")
+        self.report({"INFO"}, f"{armature.name}: {joints.moving(keyed.located)} against the parent")
         return {"FINISHED"}
 
 
@@ -428,6 +444,7 @@ CLASSES = (
     OSSIFY_OT_convert,
     OSSIFY_OT_cancel,
     OSSIFY_OT_preset,
+    OSSIFY_OT_root_at_cursor,
     OSSIFY_OT_show_source,
     OSSIFY_OT_select_worst,
     OSSIFY_OT_wish,

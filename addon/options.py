@@ -7,6 +7,7 @@ its flag, and both take the defaults from here.
 from __future__ import annotations
 
 import dataclasses
+import math
 
 from . import native
 
@@ -24,6 +25,8 @@ class Options:
     bones_most: int = 128  # when they are not counted
     bone_kind: str = "RIGID"  # RIGID, FLEXIBLE
     skeleton: str = "HIERARCHY"  # NONE, HIERARCHY, ARTICULATED
+    root: str = "FOUND"  # FOUND, PLACE
+    root_place: tuple[float, float, float] = (0.0, 0.0, 0.0)  # in the scene
     symmetry: str = "FOUND"  # NONE, FOUND, X
     influences: int = 4
     quality: str = "NORMAL"  # DRAFT, NORMAL, BEST
@@ -157,6 +160,8 @@ def contradiction(settings, scene=None) -> str | None:
         return "Shape keys as poses have no time to divide: choose one clip, or frames."
     if settings.bone_kind == "FLEXIBLE" and settings.skeleton != "NONE":
         return "Flexible bones stretch and shear, and joints do not: choose rigid bones, or no skeleton."
+    if settings.root == "PLACE" and not all(map(math.isfinite, settings.root_place)):
+        return "The place of the root is not finite: choose one that is near the mesh."
     return None
 
 

@@ -13,6 +13,18 @@ _FONT = 0  # Blender's own
 _UNIT = 20  # pixels of a button's height at a scale of 1; the others are in units of it
 _MARGIN = 3.5  # the tabs, the edges of the panel and of a box in it
 _ICON = 1.2
+_LEGEND = {  # icons of the colours in which overlay.py draws joints
+    "ball": "COLLECTION_COLOR_04",
+    "hinge": "COLLECTION_COLOR_05",
+    "stiff": "COLLECTION_COLOR_03",
+    "loose": "COLLECTION_COLOR_01",
+}
+_COUNTED = {
+    "ball": "joints well determined",
+    "hinge": "hinges",
+    "stiff": "joints that hardly turn",
+    "loose": "joints guessed",
+}
 
 
 def _lines(text: str, width: float, measure) -> list[str]:
@@ -157,6 +169,11 @@ class OSSIFY_PT_bones(_Settings, bpy.types.Panel):
         layout.prop(settings, "bone_kind")
         layout.prop(settings, "skeleton")
         if settings.skeleton != "NONE":
+            row = layout.row(align=True)
+            row.prop(settings, "root")
+            row.operator("ossify.root_at_cursor", text="", icon="PIVOT_CURSOR")
+            if settings.root == "PLACE":
+                layout.prop(settings, "root_place")
             layout.prop(settings, "symmetry")
         layout.prop(settings, "influences")
         layout.prop(settings, "quality")
@@ -274,27 +291,41 @@ class OSSIFY_PT_skeleton(Sidebar, bpy.types.Panel):
         rig = armature.ossify
         if rig.settings.skeleton != "NONE":
             _draw_joints(layout, armature)
+            active = context.active_pose_bone
+            if active is not None and active.id_data == armature:
+                _draw_joint_of(layout, context, active.bone)
         column = layout.column(align=True)
         for wish, words in (("JOIN", "Join Bones"), ("APART", "Keep Apart")):
             column.operator("ossify.wish", text=words).wish = wish
         column.operator("ossify.make_root")
+        column.operator("ossify.update_skeleton", icon="FILE_REFRESH")  # above the wishes: it keeps its place
         if rig.wishes or rig.root_bone:
             _draw_wishes(layout.column(align=True), rig)
-        layout.operator("ossify.update_skeleton", icon="FILE_REFRESH")
 
 
 def _draw_joints(layout, armature) -> None:
     rig, counts = armature.ossify, joints.counts(armature.data)
     column = layout.column(align=True)
-    well = counts["ball"] + counts["stiff"]
-    column.label(text=f"Joints: {well} determined, {counts['hinge']} hinges, {counts['loose']} guessed")
+    for kind, icon in _LEGEND.items():
+        if counts[kind]:
+            column.label(text=f"{counts[kind]} {_COUNTED[kind]}", icon=icon)
     if rig.free_erms:
         column.label(text=f"Joints hold: E_RMS {rig.erms:.3g}, free {rig.free_erms:.3g}")
     elif rig.located:
-        column.label(text=f"{rig.located} bones also move, by {rig.location:.2g} % at most")
+        column.label(text=f"{joints.moving(rig.located)}, by {rig.location:.2g} % at most")
     else:
         column.label(text="All bones only turn")
     column.prop(rig, "show_joints", toggle=True)
+
+
+def _draw_joint_of(layout, context, bone) -> None:
+    """What is known of the joint of a bone."""
+    kind = bone.get(joints.KIND)
+    if kind in joints.WORDS:
+        words = (
+            f"{bone.name} {joints.WORDS[kind]}: {bone[joints.ANGLE]:.0f}°, drift {bone[joints.DRIFT]:.2f} %"
+        )
+        paragraph(layout, context, words, _LEGEND[kind])
 
 
 def _draw_wishes(column, rig) -> None:

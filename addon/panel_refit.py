@@ -5,6 +5,7 @@ import bpy
 from . import changes, memory, refit
 from .operators import rig_of
 from .panel import Sidebar, paragraph
+from .recapture import sources_are_here
 
 _SHOWN = 5  # bones listed one by one
 _KEEPS = {"REPAINTED": "keep_repainted", "REKEYED": "keep_rekeyed", "SCULPTED": "keep_sculpted"}
@@ -23,6 +24,7 @@ _ICONS = {
 class OSSIFY_PT_refit(Sidebar, bpy.types.Panel):
     bl_label = "Refit"
     bl_parent_id = "OSSIFY_PT_rig"
+    bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context):
         layout, armature = self.layout, rig_of(context)
@@ -42,7 +44,7 @@ def _draw_motion(layout, context, armature) -> None:
         return
     if record.motion_file:
         paragraph(layout, context, f"{record.motion_file} is gone.", "ERROR")
-    if refit.sources_are_here(armature):
+    if sources_are_here(armature):
         layout.label(text="Motion read from the source", icon="OUTLINER_OB_MESH")
         return
     paragraph(layout, context, "The motion was not kept, and the source is gone.", "ERROR")
@@ -64,6 +66,8 @@ def _draw_changes(layout, record) -> None:
         row.label(text=item.words, icon=_ICONS.get(item.name, "ERROR"))
         if item.name in _KEEPS:
             row.prop(record, _KEEPS[item.name], text="Keep")
+        elif item.name in {"MOVED", "REPARENTED"}:
+            row.operator("ossify.put_back", text="Put Back").kind = item.name
 
 
 def _draw_holds(layout, armature) -> None:
@@ -102,7 +106,7 @@ def _draw_button(layout, context, armature) -> None:
         column.prop(settings, "frame_start")
         column.prop(settings, "frame_end")
     column.prop(settings, "rest")
-    if memory.is_kept(armature) and refit.sources_are_here(armature):
+    if memory.is_kept(armature) and sources_are_here(armature):
         column.prop(settings, "motion")
     trouble = refit.trouble(armature)
     if trouble:

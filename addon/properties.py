@@ -7,12 +7,13 @@ from bpy.props import (
     CollectionProperty,
     EnumProperty,
     FloatProperty,
+    FloatVectorProperty,
     IntProperty,
     PointerProperty,
     StringProperty,
 )
 
-from . import actions, heat, joints, native
+from . import actions, heat, native, overlay
 from .options import BAKE_FIELDS, FIELDS, REFIT_FIELDS, BakeOptions, Options, RefitOptions
 
 # Names, tooltips and limits; the defaults are those of Options.
@@ -105,6 +106,30 @@ _WORDS = {
                     "Joints hold: bones only turn, and the root alone moves. The error grows a little",
                 ),
             ],
+        },
+    ),
+    "root": (
+        EnumProperty,
+        {
+            "name": "Root",
+            "description": "The part of the body that the others hang from",
+            "items": [
+                ("FOUND", "Found", "The part that turns least while the others swing from it"),
+                (
+                    "PLACE",
+                    "Place",
+                    "The part nearest to a place that you choose, as the mesh stands in the current frame",
+                ),
+            ],
+        },
+    ),
+    "root_place": (
+        FloatVectorProperty,
+        {
+            "name": "Place",
+            "description": "Where the root is, in the scene",
+            "size": 3,
+            "subtype": "TRANSLATION",
         },
     ),
     "symmetry": (
@@ -412,6 +437,11 @@ def refit_words_of(field: str) -> dict:
     return _REFIT_WORDS[field][1]
 
 
+def plain(value):
+    """A value of a property without its owner."""
+    return value if isinstance(value, (bool, int, float, str)) else tuple(value)
+
+
 def annotations() -> dict:
     """The options as Blender properties, for any class that wants them."""
     return {field: _WORDS[field][0](default=getattr(Options, field), **_WORDS[field][1]) for field in FIELDS}
@@ -437,7 +467,7 @@ class OssifySettings(bpy.types.PropertyGroup):
     __annotations__ = annotations()
 
     def options(self) -> Options:
-        return Options(**{field: getattr(self, field) for field in FIELDS})
+        return Options(**{field: plain(getattr(self, field)) for field in FIELDS})
 
     def assign(self, options) -> None:
         for field in FIELDS:
@@ -548,7 +578,7 @@ class OssifyRig(bpy.types.PropertyGroup):
     sources: CollectionProperty(type=OssifySource)
     meshes: CollectionProperty(type=OssifySource)  # of the rig, in the order of the sources
     memory: PointerProperty(type=bpy.types.Mesh, name="Memory", description="What the rig remembers")
-    motion_file: StringProperty(name="Motion", description="The file with the motion", subtype="FILE_PATH")
+    motion_file: StringProperty(name="Motion", description="The file with the motion")
     first_frame: IntProperty(name="First Frame")
     last_frame: IntProperty(name="Last Frame")
     clips: CollectionProperty(type=OssifyClip)
@@ -582,9 +612,9 @@ class OssifyRig(bpy.types.PropertyGroup):
     root_bone: StringProperty(name="Root Bone", description="The bone that others hang from; empty: found")
     show_joints: BoolProperty(
         name="Show Joints",
-        description="Colour the bones by how well their joint is known: green is well determined, blue a"
-        " hinge, yellow hardly turns, red is a guess",
-        update=lambda self, _context: joints.show(self.id_data, self.show_joints),
+        description="Draw the joints by how well they are known: a green dot is well determined, a blue bar"
+        " the axis of a hinge, a yellow dot hardly turns, a red ring is a guess",
+        update=lambda _self, _context: overlay.redraw(),
         options=set(),
     )
 
@@ -645,6 +675,8 @@ def remember(built, motion, options: Options, report) -> None:
         rms = report.percent(report.clip_error(clip.rows))
         remember_clip(rig, handle.get(), clip.source.find(), motion.times[clip.rows], rms)
     note_report(rig, report)
+    if options.root == "PLACE" and built.skeleton is not None:
+        rig.root_bone = built.bones[built.skeleton.root]
     for handle, part in zip(built.meshes, motion.parts, strict=True):
         heat.store(handle.get().data, report.vertex_error[part.vertices] * (100 / report.size))
 

@@ -10,6 +10,7 @@ rise; an error, or closing the generator, leaves it as it was.
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import math
 from collections.abc import Generator
 from typing import NamedTuple
@@ -17,16 +18,20 @@ from typing import NamedTuple
 import bpy
 import numpy as np
 
-from . import actions, build, channels, heat, keys, memory, native, properties, report, rewrite, standing
-from .capture import Motion, Part, capture, matrix_of
-from .changes import HELD, Changes, Holds, find, holds
+from . import actions, channels, heat, keys, memory, native, properties, report, rewrite, standing
+from .capture import Motion
+from .changes import HELD, Changes, find
 from .convert import Clock, Step, each, step, watch
-from .handles import Handle, Place
+from .handles import Handle
 from .keying import Keyed
 from .options import Options, RefitOptions, Refusal
+from .recapture import motion_of, sources_are_here
+from .refit_start import Start, start_of
 from .trial import Trial, keyed_of
 
 _WHOLE = 1e-5  # weights whose sum is nearer to 1 are whole
+_ROUND = 0.5  # of the solving, when there are two rounds of it
+_HELD = ("held_transforms", "held_vertices", "held_groups", "held_rest")
 _RISEN = 1e-5  # relative: an error that is larger by more has risen
 
 
@@ -78,261 +83,27 @@ def trouble(armature) -> str | None:
     return actions.trouble(armature)
 
 
-def sources_are_here(armature) -> bool:
-    found = [item.object for item in armature.ossify.sources]
-    return len(found) == len(armature.ossify.meshes) and all(found)
-
-
-def check(armature) -> Changes:
-    """Refuses what cannot be refitted; what has changed."""
+def check(armature) -> tuple[memory.Snapshot, Changes]:
+    """Refuses what cannot be refitted; the rig as it is, and what has changed."""
     native.library()
     sentence = trouble(armature)
     if sentence:
         raise Refusal(sentence)
     standing.check(armature)
-    changes = find(armature)
+    now = memory.read(armature)
+    changes = find(armature, now)
     if changes.retopologised:
         raise Refusal(
             f"{changes.retopologised[0]} has other vertices or faces than when the rig was made: the motion"
             " does not fit it any more. Undo that, or convert the source again."
         )
-    return changes
-
-
-# ---- the motion
-
-
-def _edges(mesh) -> np.ndarray:
-    flat = np.empty(2 * len(mesh.edges), np.int32)
-    mesh.edges.foreach_get("vertices", flat)
-    pairs = np.sort(flat.reshape(-1, 2), axis=1)
-    return pairs[np.lexsort(pairs.T)]
-
-
-def _check_source(armature, motion: Motion, layer) -> None:
-    """Refuses a source whose mesh is another one than the rig's."""
-    for part, rows, item in zip(motion.parts, memory.columns(armature), armature.ossify.meshes, strict=True):
-        found, wanted = (s.stop - s.start for s in (part.vertices, rows))
-        if found != wanted:
-            raise Refusal(f"{part.name} has {found} vertices, and the rig was made for {wanted}.")
-        mesh = part.source.get().evaluated_get(layer.depsgraph).data
-        if item.object and not np.array_equal(_edges(mesh), _edges(item.object.data)):
-            raise Refusal(
-                f"The edges of {part.name} are not those of {item.object.name}: it is another mesh."
-            )
-
-
-def _captured(scene, layer, armature) -> Generator[float, None, memory.Kept]:
-    """The source as it moves now; hidden ones are shown while they are read."""
-    objects = [item.object for item in armature.ossify.sources]
-    settings = armature.ossify.settings.options()
-    if settings.frames != "POSES":
-        settings.frames = "CUSTOM"
-        settings.frame_start, settings.frame_end = armature.ossify.first_frame, armature.ossify.last_frame
-    hidden = [obj for obj in objects if obj.hide_viewport or obj.hide_get(view_layer=layer)]
-    states = [
-        (Handle.of("objects", obj), obj.hide_get(view_layer=layer), obj.hide_viewport, obj.hide_render)
-        for obj in hidden
-    ]
-    try:
-        for obj in hidden:
-            build.hide(obj, layer, False)
-        layer.update()
-        motion = yield from capture(scene, layer, objects, settings)
-        _check_source(armature, motion, layer)
-    finally:
-        for handle, eye, viewport, render in states:
-            obj = handle.find()
-            if obj is not None:
-                build.hide(obj, layer, eye)
-                obj.hide_viewport, obj.hide_render = viewport, render
-    if len(motion.times) != len(armature.ossify.frames):
-        raise Refusal(f"The source has {len(motion.times)} poses, the rig {len(armature.ossify.frames)}.")
-    return memory.Kept(motion.frames, motion.rest)
-
-
-def read_motion(scene, layer, armature, skin: standing.Skin, wanted: str) -> Generator[float, None, Motion]:
-    """Of the skin's vertices."""
-    record = armature.ossify
-    kept = memory.recall(armature) if wanted == "KEPT" else None
-    if kept is None:
-        if not sources_are_here(armature):
-            raise Refusal(f"The source of {armature.name} is gone: choose another one with the same mesh.")
-        kept = yield from _captured(scene, layer, armature)
-    columns = memory.columns(armature)
-    slices = {item.object: columns[i] for i, item in enumerate(record.meshes) if item.object}
-    rows = np.concatenate([np.arange(s.start, s.stop) for s in (slices[obj] for obj in skin.meshes)])
-    back = np.linalg.inv(matrix_of(armature))
-    parts = [
-        Part(Handle.of("objects", obj), obj.name, some, back @ matrix_of(obj), [], True)
-        for obj, some in zip(skin.meshes, skin.slices, strict=True)
-    ]
-    every = len(rows) == kept.frames.shape[1] and (np.diff(rows) == 1).all()
-    return Motion(
-        Place.of(scene, layer),
-        parts,
-        matrix_of(armature),
-        None if kept.rest is None else np.ascontiguousarray(kept.rest[rows]),
-        kept.frames if every else np.ascontiguousarray(kept.frames[:, rows]),
-        np.ascontiguousarray(skin.triangles, np.int32),
-        np.array([item.frame for item in record.frames], np.int32),
-        [item.name for item in record.frames] if record.settings.frames == "POSES" else None,
-        [],
-    )
-
-
-# ---- the rig as arrays
-
-
-@dataclasses.dataclass
-class _Start:
-    """What a refit starts from."""
-
-    names: list[str]  # of the bones that take part, those that claim vertices last
-    claims: list[str]  # added by the artist and without a vertex
-    skin: standing.Skin
-    transforms: np.ndarray  # [f][b][4][4]
-    rebased: np.ndarray  # [b] true: their place or their parent is another, so their keys mean another motion
-    held: Holds
-    free: np.ndarray  # [f][b] in scope
-    rig: native.Rig
-    claimed: native.Rig | None = None  # the same with the bones that claim
-
-
-def _names(armature, changes: Changes, skin: standing.Skin, names: list[str], solve: str):
-    """The bones that move something, and those that are new and shall."""
-    used = skin.painted.max(axis=0) > 0
-    new = set(changes.added) if solve != "TRANSFORMS" else set()
-    claims = [
-        name
-        for b, name in enumerate(names)
-        if not used[b] and name in new and not armature.data.bones[name].get(HELD)
-    ]
-    return [name for b, name in enumerate(names) if used[b]], claims
-
-
-def _forward(then: memory.Snapshot, now_channels: dict[int, np.ndarray]) -> dict[int, np.ndarray]:
-    """number -> [f][4][4] poses by the places and parents that the bones had, and the channels they have"""
-    poses: dict[int, np.ndarray] = {}
-
-    def pose(number: int) -> np.ndarray:
-        if number not in poses:
-            b = then.bones.index(number)
-            values = now_channels.get(number, then.channels[:, b]).astype(np.float64)
-            local = channels.Channels(values[:, None, :3], values[:, None, 3:7], values[:, None, 7:])
-            above = then.bones.parents[b]
-            base = then.bones.rests[b]
-            if above >= 0:
-                base = pose(above) @ np.linalg.inv(then.bones.rests[then.bones.index(above)]) @ base
-            poses[number] = base @ local.matrices()[:, 0]
-        return poses[number]
-
-    for number in then.bones.numbers:
-        pose(number)
-    return poses
-
-
-def _rebased(armature, changes: Changes, names: list[str]) -> np.ndarray:
-    """[b] bones that were moved or hung elsewhere, and all below them, unless something else moves them"""
-    start = {*changes.moved, *changes.reparented} - set(changes.added)
-    action = keys.action_of(armature)
-    found = set()
-    for name in start:
-        bone = armature.data.bones[name]
-        found |= {name, *(child.name for child in bone.children_recursive)}
-    plain = {name for name in found if rewrite.is_plain(armature, action, name)}
-    return np.array([name in plain and name not in changes.added for name in names])
-
-
-def _transforms(armature, changes: Changes, names: list[str], times) -> tuple[np.ndarray, np.ndarray]:
-    """[f][b][4][4] as Blender evaluates them; where a bone's place or parent is another, as it moved"""
-    with standing.alone(armature) as (scene, layer):
-        found = standing.read_transforms(armature, scene, layer, names, times)
-    rebased = _rebased(armature, changes, names)
-    if rebased.any():
-        then, now = memory.last(armature), memory.read(armature)
-        by_number = {number: now.channels[:, b] for b, number in enumerate(now.bones.numbers)}
-        poses = _forward(then, by_number)
-        number = dict(zip(now.bones.names, now.bones.numbers, strict=True))
-        for b in np.flatnonzero(rebased):
-            mine = number[names[b]]
-            found[:, b] = poses[mine] @ np.linalg.inv(then.bones.rests[then.bones.index(mine)])
-    return found, rebased
-
-
-def _scope(options: RefitOptions, bones, vertices, names, skin, times):
-    """[f][b], [b], [v] what may change: transforms, groups of weights, and vertices"""
-    chosen = np.ones(len(names), bool)
-    if options.only == "BONES":
-        chosen = np.array([name in bones for name in names])
-    rows = np.ones(len(skin.rest), bool)
-    if options.only == "VERTICES":
-        for obj, some in zip(skin.meshes, skin.slices, strict=True):
-            rows[some] = vertices.get(obj.name, np.zeros(some.stop - some.start, bool))
-    frames = np.ones(len(times), bool)
-    if options.frames == "CUSTOM":
-        frames = (times >= options.frame_start) & (times <= options.frame_end)
-    moving = frames[:, None] & chosen
-    if options.solve == "WEIGHTS" or options.only == "VERTICES":
-        moving[:] = False
-    if options.solve == "TRANSFORMS":
-        rows[:] = False
-    return moving, chosen, rows
-
-
-def _start(armature, options: RefitOptions, changes: Changes, bones, vertices) -> _Start:
-    record = armature.ossify
-    meshes, every = memory.meshes_of(armature), standing.bone_names(armature)
-    skin = standing.read_skin(armature, every, meshes)
-    times = np.array([item.frame for item in record.frames], np.int32)
-    used, claims = _names(armature, changes, skin, every, options.solve)
-    names = [*used, *claims]
-    skin.painted = np.ascontiguousarray(skin.painted[:, [every.index(name) for name in names]])
-    transforms, rebased = _transforms(armature, changes, names, times)
-    held = holds(armature, skin, names, changes)
-    flexible = record.settings.bone_kind == "FLEXIBLE"
-    action = keys.action_of(armature)
-    held.transforms = rewrite.held_with_ancestors(
-        armature, action, names, held.transforms, len(times), flexible
-    )
-    free, chosen, rows = _scope(options, bones, vertices, names, skin, times)
-    held.vertices |= ~rows
-    held.groups |= ~chosen
-    if not options.rest or options.only == "BONES":
-        held.rest[:] = True
-    held.rest |= ~rows
-    solid = (
-        transforms
-        if flexible
-        else np.where(held.transforms[..., None, None], transforms, standing.rigid(transforms))
-    )
-    rig = native.Rig(
-        np.ascontiguousarray(solid[:, : len(used), :3]),
-        *_influences(skin, held, len(used)),
-        skin.rest.astype(np.float32),
-    )
-    return _Start(names, claims, skin, transforms, rebased, held, free & ~held.transforms, rig)
-
-
-def _influences(skin: standing.Skin, held: Holds, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Shares of each vertex; where groups are held, their weights are what is painted."""
-    dense = skin.weights()[:, :count]
-    groups = held.groups[:count]
-    if groups.any():
-        mixed = skin.painted[:, :count].astype(np.float64)
-        taken = mixed[:, groups].sum(axis=1)
-        others = mixed[:, ~groups].sum(axis=1)
-        left = np.maximum(1 - taken, 0)
-        mixed[:, ~groups] *= (left / np.where(others > 0, others, 1))[:, None]
-        touched = (taken > 0) & ~held.vertices
-        dense = np.where(touched[:, None], mixed, dense)
-    return standing.sparse(dense)
+    return now, changes
 
 
 # ---- solving
 
 
-def _settings(record, options: RefitOptions, start: _Start) -> native.Settings:
+def _settings(record, options: RefitOptions, start: Start) -> native.Settings:
     settings: Options = record.settings.options()
     if options.quality != "RIG":
         settings.quality = options.quality
@@ -351,16 +122,28 @@ def _settings(record, options: RefitOptions, start: _Start) -> native.Settings:
     return chosen
 
 
-def _claim(start: _Start, poses, settings: native.Settings, armature, rows: np.ndarray) -> None:
+def _claim(start: Start, poses, settings: native.Settings, armature, rows: np.ndarray) -> None:
     """Gives each bone that the artist added the vertices around the place where it was put."""
     start.claimed, points = start.rig, start.rig.rest[rows].astype(np.float64)
     for name in start.claims:
         bone = armature.data.bones[name]
         middle = (np.array(bone.head_local) + np.array(bone.tail_local)) / 2
         vertex = int(np.argmin(np.linalg.norm(points - middle, axis=1)))
-        given = _holding(start, rows)
+        given = _weighted(_holding(start, rows), poses, settings)
         grown = native.add_bone(*poses, given, vertex=vertex, settings=settings)
         start.claimed = _whole(start.claimed, grown, rows)
+
+
+def _weighted(rig: native.Rig, poses, settings: native.Settings) -> native.Rig:
+    """The same with weights for the vertices that have lost theirs, as the bones move."""
+    bare = (rig.influence_bones < 0).all(axis=1)
+    if not bare.any():
+        return rig
+    held = {"held_transforms": np.ones(rig.transforms.shape[:2], bool), "held_vertices": ~bare}
+    settings = dataclasses.replace(settings, rest_mode="fixed")
+    solved, _ = native.decompose(*poses, settings, dataclasses.replace(rig, **held))
+    found = {name: getattr(solved, name) for name in ("influence_bones", "influence_weights")}
+    return dataclasses.replace(rig, **found)
 
 
 def _part(rig: native.Rig, rows: np.ndarray) -> native.Rig:
@@ -384,7 +167,7 @@ def _whole(rig: native.Rig, part: native.Rig, rows: np.ndarray) -> native.Rig:
     return native.Rig(part.transforms, bones, weights, rest)
 
 
-def _holding(start: _Start, rows: np.ndarray) -> native.Rig:
+def _holding(start: Start, rows: np.ndarray) -> native.Rig:
     """The rig of some vertices, with what is held of it."""
     count = start.claimed.bones
     held = {
@@ -397,7 +180,7 @@ def _holding(start: _Start, rows: np.ndarray) -> native.Rig:
     return dataclasses.replace(_part(start.claimed, rows), **held)
 
 
-def _skeleton(armature, start: _Start, motion: Motion, settings) -> native.Skeleton:
+def _skeleton(armature, start: Start, motion: Motion, settings) -> native.Skeleton:
     """The one that stands: joints are the heads of its bones."""
     bones = armature.data.bones
     number = {name: b for b, name in enumerate(start.names)}
@@ -414,7 +197,7 @@ def _skeleton(armature, start: _Start, motion: Motion, settings) -> native.Skele
     return skeleton._replace(root=int(roots[0]), parents=parents.astype(np.int32), joints=heads, kinds=kinds)
 
 
-def _solve(armature, start: _Start, motion: Motion, options: RefitOptions) -> Generator[Step, None, tuple]:
+def _solve(armature, start: Start, motion: Motion, options: RefitOptions) -> Generator[Step, None, tuple]:
     """The rig of all vertices as solved, and the solver's info."""
     record = armature.ossify
     settings = _settings(record, options, start)
@@ -436,7 +219,11 @@ def _solve(armature, start: _Start, motion: Motion, options: RefitOptions) -> Ge
         )
         solved, _, info = yield from watch(job, motion, 0.0, 1.0)
     else:
-        solved, info = yield from watch(native.Job.start(*poses, settings, given), motion, 0.0, 1.0)
+        solved, info = yield from watch(native.Job.start(*poses, settings, given), motion, 0.0, _ROUND)
+        if start.claims:  # the others have made room for the new ones: once more with that
+            held = {name: getattr(given, name) for name in _HELD}
+            given = dataclasses.replace(solved, **held)
+            solved, info = yield from watch(native.Job.start(*poses, settings, given), motion, _ROUND, 1.0)
     return _whole(start.claimed, solved, rows), info
 
 
@@ -444,7 +231,7 @@ def _solve(armature, start: _Start, motion: Motion, options: RefitOptions) -> Ge
 
 
 @dataclasses.dataclass
-class _Written:
+class Written:
     """What is to be written: only what is another than before."""
 
     transforms: np.ndarray  # [f][b][4][4]
@@ -452,6 +239,7 @@ class _Written:
     weighted: np.ndarray  # [v]
     shaped: np.ndarray  # [v]
     rig: native.Rig
+    keys: rewrite.Keys | None = None  # once they were planned
 
 
 def _below(armature, names: list[str], changed: np.ndarray) -> np.ndarray:
@@ -465,7 +253,7 @@ def _below(armature, names: list[str], changed: np.ndarray) -> np.ndarray:
     return result
 
 
-def _to_write(armature, start: _Start, rig: native.Rig) -> _Written:
+def _to_write(armature, start: Start, rig: native.Rig) -> Written:
     before, after, new = start.rig.dense_weights(), rig.dense_weights(), len(start.claims)
     changed = (rig.transforms != start.claimed.transforms).any(axis=(2, 3)) & start.free
     changed |= start.rebased & ~_told(armature, start.names)
@@ -474,9 +262,9 @@ def _to_write(armature, start: _Start, rig: native.Rig) -> _Written:
     transforms = np.where(changed[..., None, None], channels.homogeneous(rig.transforms), start.transforms)
     total = start.skin.painted.sum(axis=1, dtype=np.float64)
     weighted = (np.pad(before, ((0, 0), (0, new))) != after).any(axis=1) | (np.abs(total - 1) > _WHOLE)
-    weighted &= ~start.held.vertices
-    shaped = (rig.rest != start.rig.rest).any(axis=1) & ~start.held.rest
-    return _Written(transforms, ~_below(armature, start.names, changed), weighted, shaped, rig)
+    weighted = (weighted | start.returned) & ~start.held.vertices
+    shaped = ((rig.rest != start.rig.rest).any(axis=1) | start.reshaped) & ~start.held.rest
+    return Written(transforms, ~_below(armature, start.names, changed), weighted, shaped, rig)
 
 
 def _told(armature, names: list[str]) -> np.ndarray:
@@ -484,23 +272,35 @@ def _told(armature, names: list[str]) -> np.ndarray:
     return np.array([bool(armature.data.bones[name].get(HELD)) for name in names])
 
 
-def _write(armature, meshes: list, start: _Start, wanted: _Written) -> Keyed:
-    options = armature.ossify.settings.options()
+def _skin_after(start: Start, wanted: Written) -> standing.Skin:
+    """For the boxes around what each bone moves."""
+    painted = np.where(wanted.weighted[:, None], wanted.rig.dense_weights(), start.painted)
+    rest = np.where(wanted.shaped[:, None], wanted.rig.rest, start.skin.rest)
+    return dataclasses.replace(start.skin, painted=painted, rest=rest)
+
+
+def _write(armature, meshes: list, start: Start, wanted: Written) -> Keyed:
+    """Weights, rest and keys; the first time, on the trial, keys are also planned."""
     for obj, rows in zip(meshes, start.skin.slices, strict=True):
         some = np.flatnonzero(wanted.shaped[rows])
         if len(some):
             rewrite.write_rest(obj, armature, some, wanted.rig.rest[rows][some])
         some = np.flatnonzero(wanted.weighted[rows])
         if len(some):
-            influences = (wanted.rig.influence_bones[rows][some], wanted.rig.influence_weights[rows][some])
-            rewrite.write_weights(obj, some, *influences, start.names, start.held.groups)
+            influences = wanted.rig.influence_bones[rows][some], wanted.rig.influence_weights[rows][some]
+            present = start.painted[rows][some]
+            rewrite.write_weights(obj, some, *influences, start.names, start.held.groups, present)
     if wanted.held.all():
         return keyed_of(armature, start.names)
     action = keys.action_of(armature) or bpy.data.actions.new(armature.name)
-    times = [item.frame for item in armature.ossify.frames]
-    return rewrite.write_keys(
-        armature, action, wanted.transforms, np.array(times), start.names, options, wanted.held
+    times = np.array([item.frame for item in armature.ossify.frames])
+    if wanted.keys is not None:
+        return rewrite.put_keys(armature, action, times, wanted.keys)
+    options, skin = armature.ossify.settings.options(), _skin_after(start, wanted)
+    keyed, wanted.keys = rewrite.settle_keys(
+        armature, action, wanted.transforms, times, start.names, options, wanted.held, skin
     )
+    return keyed
 
 
 # ---- how well it fits
@@ -526,7 +326,7 @@ def _replayable(rig: native.Rig) -> native.Rig:
     return native.Rig(rig.transforms, bones, weights, rig.rest)
 
 
-def _by_bone(start: _Start, rig: native.Rig, before: report.Report, after: report.Report) -> list[Line]:
+def _by_bone(start: Start, rig: native.Rig, before: report.Report, after: report.Report) -> list[Line]:
     """Weighed by what each bone moves."""
     dense = rig.dense_weights().astype(np.float64)
     mass = np.maximum(dense.sum(axis=0), 1e-12)
@@ -548,14 +348,15 @@ def _by_mesh(motion: Motion, before: report.Report, after: report.Report) -> lis
 # ---- all of it
 
 
-def _print_of(armature) -> bytes:
+def _print_of(now: memory.Snapshot) -> bytes:
     """Another one after any change that a refit must not overlook."""
-    now = memory.read(armature)
-    arrays = (now.bones.rests, now.channels, now.influences, now.weights, now.rest)
-    return b"".join(np.ascontiguousarray(a).tobytes() for a in arrays)
+    total = hashlib.blake2b()
+    for array in (now.bones.rests, now.channels, now.influences, now.weights, now.rest):
+        total.update(np.ascontiguousarray(array))
+    return total.digest()
 
 
-def _finish(armature, start: _Start, wanted: _Written, result: Refitted) -> None:
+def _finish(armature, start: Start, wanted: Written, result: Refitted) -> None:
     """Into the rig itself."""
     meshes = memory.meshes_of(armature)
     if result.written:
@@ -576,10 +377,12 @@ def refit(
     """bones: names of those that are selected; vertices: object name -> [v] likewise. They count if the
     options say so."""
     clock = Clock()
-    changes = check(armature)
-    handle, mark = Handle.of("objects", armature), _print_of(armature)
-    start = _start(armature, options, changes, set(bones), vertices or {})
-    reading = read_motion(scene, view_layer, armature, start.skin, options.motion)
+    now, changes = check(armature)
+    if options.motion == "SOURCE":
+        memory.check(armature.ossify.settings.options())
+    handle, mark = Handle.of("objects", armature), _print_of(now)
+    start = start_of(armature, options, changes, set(bones), vertices or {})
+    reading = motion_of(scene, view_layer, armature, start.skin, options.motion)
     motion = yield from each("Reading", reading, 0.0, 0.5)
     trial = Trial(armature, start.skin.meshes, start.names)
     try:
@@ -601,7 +404,10 @@ def refit(
     finally:
         trial.remove()
     armature = handle.get()
-    if _print_of(armature) != mark:
+    sentence = trouble(armature)  # a mode may have been entered
+    if sentence:
+        raise Refusal(sentence)
+    if _print_of(memory.read(armature)) != mark:
         raise Refusal(f"{armature.name} was changed while Ossify was working: it is as you left it.")
     written = after.rms <= before.rms * (1 + _RISEN)
     after = after if written else before
@@ -609,5 +415,9 @@ def refit(
     lines = _by_bone(start, solved if written else rig, before, after), _by_mesh(motion, before, after)
     result = Refitted(armature, written, before, after, *lines, changes)
     _finish(armature, start, wanted, result)
+    if written and options.motion == "SOURCE" and len(motion.parts) == len(armature.ossify.meshes):
+        memory.keep(
+            armature, motion, armature.ossify.settings.options()
+        )  # it is the rig's motion from now on
     view_layer.update()
     return result

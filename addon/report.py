@@ -13,7 +13,7 @@ from collections.abc import Generator
 
 import numpy as np
 
-from . import actions, native
+from . import actions, joints, native
 from .build import Built
 from .capture import Motion, matrix_of, positions
 from .native import Info, Rig, Skeleton
@@ -113,7 +113,7 @@ class Report:
             )
         elif self.located:
             lines.append(
-                f"{self.located} bones also move against their parents,"
+                f"{joints.moving(self.located)} against the parent,"
                 f" by {self.percent(self.location):.2g} % at most"
             )
         else:
@@ -189,6 +189,14 @@ class _Stage:
 
     def __init__(self, built: Built, motion: Motion):
         self.built, self.motion = built, motion
+        self._space, self._back = np.eye(4), np.eye(4)
+
+    def _from_world(self, depsgraph) -> np.ndarray:
+        """[4][4] to the armature, which hardly ever moves."""
+        space = matrix_of(self.built.armature.get().evaluated_get(depsgraph))
+        if not np.array_equal(space, self._space):
+            self._space, self._back = space, np.linalg.inv(space)
+        return self._back
 
     def play(self, row: int) -> None:
         """Gives the armature the action of the clip that begins in this row, if one does."""
@@ -202,7 +210,7 @@ class _Stage:
         scene = self.built.workshop.get()
         scene.frame_set(int(self.motion.times[row]))
         depsgraph = scene.view_layers[0].depsgraph
-        back = np.linalg.inv(matrix_of(self.built.armature.get().evaluated_get(depsgraph)))
+        back = self._from_world(depsgraph)
         for handle, part in zip(self.built.meshes, self.motion.parts, strict=True):
             evaluated = handle.get().evaluated_get(depsgraph)
             matrix = back @ np.array(evaluated.matrix_world, np.float64)

@@ -36,15 +36,10 @@ class Session:
                 return True
             if self.step.wait or time.monotonic() >= until:
                 return False
-        self._steps.close()
         return True
 
     def cancel(self) -> None:
-        """From a button: the next advance ends it."""
-        self.cancelled = True
-
-    def abandon(self) -> None:
-        """At once, from wherever: everything is taken back."""
+        """At once, from wherever: everything is taken back, and the next advance says that it has ended."""
         self.cancelled = True
         self._steps.close()
 
@@ -76,8 +71,8 @@ def start(steps: Generator[Step, None, Result]) -> Session:
 
 
 def end() -> None:
-    """Forgets the session; one that still runs is abandoned."""
+    """Forgets the session; one that still runs is cancelled."""
     global current
     session, current = current, None
     if session is not None:
-        session.abandon()
+        session.cancel()

@@ -97,17 +97,24 @@ class _Targets:
 # ---- where the take is seen
 
 
+def _inverse(matrix: np.ndarray, name: str) -> np.ndarray:
+    try:
+        return np.linalg.inv(matrix)
+    except np.linalg.LinAlgError:
+        raise Refusal(f"{name} is scaled to nothing: give it a size.") from None
+
+
 class _View:
     """The way from the world to the armature's space, in the frame at hand."""
 
-    def __init__(self, armature: Handle, source: np.ndarray, mesh, place: str):
-        self.armature = armature
-        start = source @ unmirrored(source)
-        self.carry = matrix_of(mesh) @ np.linalg.inv(start) if place == "RIG" else np.eye(4)
+    def __init__(self, armature: Handle, source: np.ndarray, name: str, mesh, place: str):
+        self.armature, self.carry = armature, np.eye(4)
+        if place == "RIG":
+            self.carry = matrix_of(mesh) @ _inverse(source @ unmirrored(source), name)
 
     def from_world(self, layer) -> np.ndarray:
         evaluated = self.armature.get().evaluated_get(layer.depsgraph)
-        return np.linalg.inv(matrix_of(evaluated)) @ self.carry
+        return _inverse(matrix_of(evaluated), self.armature.name) @ self.carry
 
 
 def check(scene, view_layer, armature, objects, options: TrackOptions) -> None:
@@ -151,7 +158,7 @@ class Source:
         self.reader = Reader(place, self.handles, np.eye(4), _GOAL)
         self.targets = _Targets(skin, self.reader, pairs)
         first = 0 if pairs is None else pairs[0]
-        self.view = _View(armature, matrices[first], skin.meshes[0], options.place)
+        self.view = _View(armature, matrices[first], objects[first].name, skin.meshes[0], options.place)
         self.points = np.empty((self.reader.vertices, 3), np.float32)
         self.notes: list[str] = []
 

@@ -3,6 +3,7 @@
     python tools/blenders.py python 4.2      prints the Python in which `import bpy` is Blender 4.2
     python tools/blenders.py list            the Blenders that fit the Pythons at hand, one a line
     python tools/blenders.py any             whether there is one at all; if not, it says why
+    python tools/blenders.py needed          the same for what cannot go on without one
 
 "oldest" and "newest" stand for the first and the last of the list. What is not there yet is made in the
 cache folder: no root, half a minute and a gigabyte each.
@@ -158,8 +159,8 @@ def _scripts_alone():
     return scripts
 
 
-def untestable():
-    """Why the extension cannot be tested here in any Blender; None when it can."""
+def unusable():
+    """Why the extension cannot be used here in any Blender; None when it can."""
     if this_platform() not in PLATFORMS:
         return f"no extension is made for {this_platform()}"
     return None if os.environ.get("BLENDER") or fitting() else none_fits()
@@ -170,8 +171,10 @@ def main():
     if sys.argv[1:] == ["list"]:
         print("\n".join(names))
         return
-    if sys.argv[1:] == ["any"]:
-        why = untestable()
+    if sys.argv[1:] in (["any"], ["needed"]):
+        why = unusable()
+        if why and sys.argv[1] == "needed":
+            stop(f"{why}.")
         if why:
             print(f"skipped the tests in Blender: {why}")
         sys.exit(why is not None)

@@ -1,6 +1,7 @@
 """Every kind of source: what is captured is what Blender shows in world space."""
 
 import math
+import tracemalloc
 
 import bpy
 import chain
@@ -44,6 +45,22 @@ def test_mesh_cache(tmp_path, kind):
     motion = check(obj)
     assert np.abs(motion.frames - frames).max() < 1e-6  # the writer and Blender's reader agree
     assert f"wave.{kind}" in sources.motion_words(obj)[0]
+
+
+def test_memory_is_one_copy_of_the_frames(tmp_path):
+    obj = scenes.grid(n=60)
+    rest = scenes.positions(obj.data)
+    scenes.cached(obj, tmp_path / "long.pc2", scenes.waves(rest, 60))
+    bpy.context.scene.frame_end = 60
+    obj.rotation_euler.z = 0.5  # so that positions are transformed on the way
+    tracemalloc.start()
+    try:
+        motion = chain.captured(obj)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert len(motion.frames) == 60
+    assert most - motion.frames.nbytes < 0.3 * motion.frames.nbytes  # a few frames, the rest, the triangles
 
 
 def cache_of_scene(obj, path):

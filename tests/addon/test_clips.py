@@ -211,3 +211,31 @@ def test_a_new_skeleton_keeps_every_clip():
     for name, points in before.items():
         after = shown(result.armature, result.meshes[0], name, times)
         assert np.abs(after - points).max() < 1e-3 * scenes.size_of(points)
+
+
+def test_clips_do_not_change_the_rig():
+    """Solved together means as one long clip: the same bones, joints and weights to the bit."""
+
+    def rig_of(**chosen):
+        bpy.ops.wm.read_homefile(use_empty=True)
+        body, _ = scenes.creature(frames=16)
+        for name, frame in (("a", 1), ("b", 5), ("c", 9), ("d", 13)):
+            bpy.context.scene.timeline_markers.new(name, frame=frame)
+        result = converted(body, bones=10, skeleton="HIERARCHY", **chosen)
+        bones = [
+            (bone.name, bone.parent and bone.parent.name, np.array(bone.matrix_local).tolist(), bone.length)
+            for bone in result.armature.data.bones
+        ]
+        weights = [
+            [(group.group, group.weight) for group in vertex.groups]
+            for vertex in result.meshes[0].data.vertices
+        ]
+        played = []
+        for clip in result.armature.ossify.clips:
+            actions.assign(result.armature, clip.action)
+            played += list(scenes.seen_frames(result.meshes[0], range(clip.first_frame, clip.last_frame + 1)))
+        return bones, weights, np.array(played)
+
+    whole, parts = rig_of(), rig_of(clips="MARKERS")
+    assert whole[:2] == parts[:2]
+    assert np.abs(whole[2] - parts[2]).max() < 1e-5 * scenes.size_of(whole[2][0])

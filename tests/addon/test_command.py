@@ -29,17 +29,18 @@ def save_moving(path, obj=None):
 def export(path):
     """The moving sheet in another format, with Blender's own exporter."""
     obj = scenes.grid()
-    if path.suffix in {".glb", ".fbx"}:
+    if path.suffix in {".glb", ".gltf", ".fbx"}:
         scenes.key_shapes(obj)
     else:
         scenes.cached(obj, path.with_suffix(".pc2"))
     scenes.select(obj)
     if path.suffix == ".abc":
         bpy.ops.wm.alembic_export(filepath=str(path), start=1, end=8, selected=True, as_background_job=False)
-    elif path.suffix == ".usdc":
+    elif path.suffix in {".usd", ".usdc"}:
         bpy.ops.wm.usd_export(filepath=str(path), selected_objects_only=True, export_animation=True)
-    elif path.suffix == ".glb":
-        bpy.ops.export_scene.gltf(filepath=str(path), use_selection=True)
+    elif path.suffix in {".glb", ".gltf"}:
+        form = "GLB" if path.suffix == ".glb" else "GLTF_SEPARATE"
+        bpy.ops.export_scene.gltf(filepath=str(path), use_selection=True, export_format=form)
     else:
         bpy.ops.export_scene.fbx(
             filepath=str(path),
@@ -61,9 +62,9 @@ def write_obj(path, points):
     path.write_text("\n".join(lines) + "\n")
 
 
-@pytest.mark.parametrize("suffix", [".abc", ".usdc", ".glb", ".fbx"])
+@pytest.mark.parametrize("suffix", [".abc", ".usd", ".usdc", ".glb", ".gltf", ".fbx"])
 def test_inputs(tmp_path, suffix):
-    if suffix in {".abc", ".usdc"} and "alembic_export" not in dir(bpy.ops.wm):
+    if suffix in {".abc", ".usd", ".usdc"} and "alembic_export" not in dir(bpy.ops.wm):
         pytest.skip("this Blender is built without Alembic or USD")
     path = export(tmp_path / f"wave{suffix}")
     report = tmp_path / "report.json"
@@ -228,6 +229,8 @@ def test_flags_cover_every_setting_and_imply_what_they_belong_to():
     assert parsed("--budget", "0.5").bones_by == "BUDGET"
     assert parsed("--frame-end", "9").frames == "CUSTOM"
     assert parsed("--rest-frame", "3").rest == "FRAME"
+    placed = parsed("--root-place", "1", "-0.5", "2")
+    assert (placed.root, placed.root_place) == ("PLACE", (1.0, -0.5, 2.0))
     assert not parsed("--no-locality").locality
     assert parsed("--preset", "cloth").bones == options.preset_values("CLOTH")["bones"]
     assert parsed("--preset", "cloth", "--bones", "7").bones == 7

@@ -236,7 +236,7 @@ def test_a_reparented_bone_keeps_the_motion(creature):
     assert armature.data.bones["Side.002.L"].parent.name == "Core.001"
 
 
-def test_painted_noise_is_kept_or_taken_back(sheet):
+def test_painted_weights_are_kept_to_the_bit(sheet):
     armature, (mesh,) = sheet.armature, sheet.meshes
     goal = source_frames(armature)
     before = error(armature, mesh, goal)
@@ -248,11 +248,16 @@ def test_painted_noise_is_kept_or_taken_back(sheet):
     assert (found.changes.repainted[mesh.name] == rows).all()
     now = groups_of(mesh)
     assert [now[v] for v in np.flatnonzero(rows)] == [painted[v] for v in np.flatnonzero(rows)]
-    paint_noise(mesh, armature, seed=4)
+
+
+def test_painted_noise_that_is_not_kept_is_gone_after_one_refit(sheet):
+    armature, (mesh,) = sheet.armature, sheet.meshes
+    goal = source_frames(armature)
+    before = error(armature, mesh, goal)
+    paint_noise(mesh, armature)
     armature.ossify.keep_repainted = False
-    for _ in range(3):
-        refitted(armature)
-    assert error(armature, mesh, goal) < 1.1 * before
+    refitted(armature)
+    assert error(armature, mesh, goal) <= before * (1 + 1e-4)
 
 
 def test_keyed_frames_are_kept_to_the_bit(creature):
@@ -286,8 +291,9 @@ def test_a_sculpted_rest_shape_is_kept(sheet):
     assert tuple(mesh.data.vertices[11].co) == point
 
 
-def test_an_added_bone_takes_the_vertices_where_it_was_put(sheet):
-    armature, (mesh,) = sheet.armature, sheet.meshes
+def test_an_added_bone_takes_the_vertices_where_it_was_put():
+    result = sheet_rig(bones=2)
+    armature, (mesh,) = result.armature, result.meshes
     goal = source_frames(armature)
     before = error(armature, mesh, goal)
 
@@ -300,7 +306,7 @@ def test_an_added_bone_takes_the_vertices_where_it_was_put(sheet):
     found = refitted(armature)
     assert found.changes.added == ["Sleeve"]
     assert "Sleeve" in armature.data.bones
-    assert error(armature, mesh, goal) <= before * (1 + 1e-4)
+    assert error(armature, mesh, goal) < 0.95 * before
     weights = standing.painted(mesh, ["Sleeve"])[:, 0]
     assert weights.max() > 0.05
     points = scenes.positions(mesh.data)
@@ -398,24 +404,35 @@ def whole_picture(armature, meshes):
     return scenes.picture(), bits(armature, meshes)
 
 
+def assert_untouched(before, armature, meshes):
+    after = whole_picture(armature, meshes)
+    assert scenes.difference(before[0], after[0]) == ""
+    assert after[1] == before[1]
+
+
 def test_cancelling_at_every_step_leaves_the_file_as_it_was(sheet):
     armature, meshes = sheet.armature, sheet.meshes
     delete_bone(armature, "Bone.002")
     bpy.context.scene.frame_set(3)
     before = whole_picture(armature, meshes)
-    stages, count = set(), 0
-    while True:
+    for count in itertools.count():
         steps = steps_of(armature)
-        seen = list(itertools.islice(unhurried(steps), count))
-        if len(seen) < count:
+        if len(list(itertools.islice(unhurried(steps), count))) < count:
             break
         steps.close()
-        after = whole_picture(armature, meshes)
-        assert scenes.difference(before[0], after[0]) == "", f"cancelled after {count} steps"
-        assert after[1] == before[1]
-        stages |= {step.stage for step in seen[-1:]}
-        count += 1
-    assert {"Reading", "Solving", "Building", "Measuring"} <= stages
+        assert_untouched(before, armature, meshes)
+    assert count > 2 * len(armature.ossify.frames)
+
+
+@pytest.mark.parametrize("stage", ["Reading", "Solving", "Building", "Measuring"])
+def test_cancelling_in_each_stage_leaves_the_file_as_it_was(creature, stage):
+    delete_bone(creature.armature, "Side.002.R")
+    before = whole_picture(creature.armature, creature.meshes)
+    steps = steps_of(creature.armature)
+    while next(steps).stage != stage:
+        pass
+    steps.close()
+    assert_untouched(before, creature.armature, creature.meshes)
 
 
 def unhurried(steps):
@@ -438,9 +455,7 @@ def test_an_error_leaves_the_file_as_it_was(sheet, monkeypatch, name):
     monkeypatch.setattr(refit, name, fail)
     with pytest.raises(RuntimeError, match="on purpose"):
         refitted(sheet.armature)
-    after = whole_picture(sheet.armature, sheet.meshes)
-    assert scenes.difference(before[0], after[0]) == ""
-    assert after[1] == before[1]
+    assert_untouched(before, sheet.armature, sheet.meshes)
 
 
 def test_a_rig_that_is_changed_while_it_runs_is_left_alone(sheet):
@@ -452,6 +467,17 @@ def test_a_rig_that_is_changed_while_it_runs_is_left_alone(sheet):
     with pytest.raises(options.Refusal, match="was changed while Ossify was working"):
         convert.run(steps)
     assert bits(sheet.armature, sheet.meshes) == before
+    assert len(bpy.data.scenes) == 1
+
+
+def test_a_mode_that_is_entered_while_it_runs_is_refused(sheet):
+    steps = steps_of(sheet.armature)
+    while next(steps).stage != "Measuring":
+        pass
+    bpy.ops.object.mode_set(mode="EDIT")
+    with pytest.raises(options.Refusal, match="is in Edit Mode"):
+        convert.run(steps)
+    bpy.ops.object.mode_set(mode="OBJECT")
     assert len(bpy.data.scenes) == 1
 
 
@@ -528,6 +554,9 @@ def test_a_changed_source_is_fitted_when_asked(sheet):
     found = refitted(armature, motion="SOURCE")
     assert found.before.rms > 5 * kept.after.rms
     assert found.after.rms < 0.5 * found.before.rms
+    assert refitted(armature).before.rms == pytest.approx(
+        found.after.rms, rel=1e-3
+    )  # that is kept from now on
 
 
 def test_another_source_with_the_same_mesh_may_be_chosen():
@@ -608,7 +637,8 @@ def test_refusals(sheet):
     assert "remembers nothing" in told(bpy.ops.ossify.refit)
 
 
-def test_linked_rigs_are_refused(sheet, tmp_path):
+@pytest.mark.usefixtures("sheet")
+def test_linked_rigs_are_refused(tmp_path):
     path = str(tmp_path / "rig.blend")
     bpy.ops.wm.save_as_mainfile(filepath=path)
     bpy.ops.wm.read_homefile(use_empty=True)
@@ -620,7 +650,8 @@ def test_linked_rigs_are_refused(sheet, tmp_path):
         refitted(armature)
 
 
-def test_without_the_library(sheet, monkeypatch):
+@pytest.mark.usefixtures("sheet")
+def test_without_the_library(monkeypatch):
     def missing():
         raise native.LibraryError("libossify is not here.")
 
@@ -637,6 +668,32 @@ def test_changes_are_listed(creature):
     bpy.ops.ossify.look_for_changes()
     assert [item.name for item in armature.ossify.changes] == ["DELETED", "REPAINTED"]
     assert armature.ossify.changes[0].words == "Side.002.R deleted"
+
+
+@pytest.mark.parametrize("kind", ["MOVED", "REPARENTED"])
+def test_moved_bones_can_be_put_back(creature, kind):
+    armature, (mesh,) = creature.armature, creature.meshes
+    goal = source_frames(armature)
+    before, rest = error(armature, mesh, goal), np.array(armature.data.bones["Side.002.L"].matrix_local)
+    parent = armature.data.bones["Side.002.L"].parent.name
+
+    def change(bones):
+        bone = bones["Side.002.L"]
+        bone.use_connect = False
+        if kind == "MOVED":
+            bone.head, bone.roll = bone.head + 0.3 * bone.vector, bone.roll + 0.5
+        else:
+            bone.parent = bones["Core.001"]
+
+    edit(armature, change)
+    bpy.ops.ossify.look_for_changes()
+    assert [item.name for item in armature.ossify.changes] == [kind]
+    assert bpy.ops.ossify.put_back(kind=kind) == {"FINISHED"}
+    assert not armature.ossify.changes
+    assert armature.data.bones["Side.002.L"].parent.name == parent
+    assert np.abs(np.array(armature.data.bones["Side.002.L"].matrix_local) - rest).max() < 1e-5
+    assert error(armature, mesh, goal) == pytest.approx(before, rel=1e-2, abs=1e-5)
+    assert "was moved" in told(bpy.ops.ossify.put_back, kind="MOVED")
 
 
 def select_bone(armature, name):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scenes
 from mathutils import Quaternion, Vector
-from ossify import command, formats, options
+from ossify import command, formats, limbs, native, options
 from test_roundtrip import bones_of, compare, exported_and_imported, times_of_action
 
 COUNT = len(scenes.creature_bones())
@@ -87,6 +87,23 @@ def test_tails_lead_to_the_child_and_limbs_are_connected():
         way = (bone.tail_local - bone.head_local).normalized()
         assert way.dot(Vector(tail - head).normalized()) > 0.98
         assert 0.8 < bone.length / np.linalg.norm(tail - head) < 1.4
+
+
+@pytest.mark.parametrize("share", [0.1, 2.0], ids=["jaw", "neck"])
+def test_a_bone_does_not_end_at_a_small_part_inside_of_what_it_moves(share):
+    """A neck along z, what it carries from z = 1 to 2, and a last bone whose joint is just above z = 1."""
+    heights = np.concatenate([np.linspace(0, 1, 50), np.linspace(1, 2, 100), np.full(int(100 * share), 1.2)])
+    points = np.stack([0 * heights, 0.1 * np.sin(np.arange(len(heights))), heights], -1)
+    dense = np.zeros((len(points), 3))
+    dense[:50, 0] = dense[50:150, 1] = dense[150:, 2] = 1
+    joints = np.array([(0, 0, 0), (0, 0, 1), (0, 0, 1.1)], float)
+    bare = np.zeros(3)
+    skeleton = native.Skeleton(
+        *(0, np.array([-1, 0, 1]), joints, ["root", "ball", "ball"], np.zeros((3, 3)), bare, bare),
+        *(np.full(3, -1), None, ""),
+    )
+    leading = limbs.leads(skeleton, limbs.Region.of(points, dense), 0.01)
+    assert leading.tolist() == [1, -1 if share < 1 else 2, -1]
 
 
 def test_hinges_bend_about_x_and_a_chain_has_one_roll(hierarchy):
@@ -267,14 +284,80 @@ def test_the_x_plane_is_the_objects_own():
     assert matched(result, body)["hand.L"].endswith(".L")
 
 
+def seen_middle(body, name, frame):
+    """Where the middle of a part is in a frame, in the scene"""
+    return scenes.seen(body, frame)[[part == name for part in strongest(body)]].mean(axis=0)
+
+
+@pytest.mark.parametrize("name", ["head", "shin.L"])
+@pytest.mark.parametrize("kind", ["HIERARCHY", "ARTICULATED"])
+def test_the_root_is_at_the_place_that_was_chosen(name, kind):
+    """In the frame that was looked at, far from the rest pose."""
+    body, _ = scenes.creature()
+    body.location = (3, -2, 1)
+    place = tuple(seen_middle(body, name, 25))
+    picked = {"bones": COUNT, "quality": "NORMAL", "root": "PLACE", "root_place": place}
+    result = chain.converted(body, skeleton=kind, **picked)
+    match = matched(result, body)
+    assert result.armature.data.bones[match[name]].parent.name == "Root"
+    assert result.armature.ossify.root_bone == match[name]
+    scenes.select(result.armature)
+    assert bpy.ops.ossify.update_skeleton() == {"FINISHED"}
+    assert result.armature.data.bones[matched(result, body)[name]].parent.name == "Root"
+
+
+def test_the_root_is_at_the_cursor():
+    body, bones = scenes.creature()
+    bpy.context.scene.cursor.location = seen_middle(body, "head", 12)
+    assert bpy.ops.ossify.root_at_cursor() == {"FINISHED"}
+    assert bpy.context.scene.ossify.root == "PLACE"
+    scenes.select(body)
+    assert bpy.ops.ossify.convert(bones=COUNT, quality="DRAFT") == {"FINISHED"}
+    assert bpy.context.object.ossify.root_bone == "Core.001"
+    head = np.array(bpy.context.object.data.bones["Core.001"].matrix_local.translation)
+    assert np.linalg.norm(head - bones["head"][1]) < np.linalg.norm(head - bones["trunk"][1])
+
+
+def test_a_place_by_operator_and_by_command(tmp_path):
+    body, _ = scenes.creature()
+    place = seen_middle(body, "head", 12)
+    scenes.select(body)
+    picked = {"bones": COUNT, "quality": "DRAFT", "root": "PLACE", "root_place": place}
+    assert bpy.ops.ossify.convert(hide_source=False, **picked) == {"FINISHED"}
+    found = bpy.context.object
+    assert np.allclose(found.ossify.settings.root_place, place)
+    root, names = found.data.bones["Core.001"].head_local.copy(), {bone.name for bone in found.data.bones}
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "creature.blend"))
+    arguments = ["convert", tmp_path / "creature.blend", "--object", "Creature", "--quiet"]
+    arguments += ["--output", tmp_path / "rig.blend", "--bones", COUNT, "--quality", "draft"]
+    assert command.main([*map(str, arguments), "--root-place", *map(repr, map(float, place))]) == 0
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "rig.blend"))
+    again = bpy.data.objects["Creature Rig.001"]  # beside the operator's
+    assert again.ossify.root_bone == "Core.001"
+    assert {bone.name for bone in again.data.bones} == names
+    assert (again.data.bones["Core.001"].head_local - root).length < 1e-5
+
+
+def test_a_place_that_is_none_is_refused():
+    nowhere = options.Options(root="PLACE", root_place=(0.0, float("nan"), 0.0))
+    assert "not finite" in options.contradiction(nowhere)
+
+
 def test_settings_are_stored_on_the_armature(articulated):
     assert articulated[0].armature.ossify.settings.skeleton == "ARTICULATED"
 
 
-def test_bones_are_counted_by_themselves():
-    result, body, _ = converted(bones_by="PARTS", bones_most=40)
+@pytest.mark.parametrize("kind", ["HIERARCHY", "ARTICULATED"])
+def test_bones_are_counted_by_themselves(kind):
+    result, body, _ = converted(bones_by="PARTS", bones_most=40, skeleton=kind)
     assert result.report.bones == COUNT
     assert len(set(matched(result, body).values())) == COUNT
+
+
+def test_articulated_bones_within_a_budget():
+    result, _, _ = converted(bones_by="BUDGET", budget=1.0, bones_most=40, skeleton="ARTICULATED")
+    assert result.report.bones < 40
+    assert result.report.percent(result.report.rms) < 1.5
 
 
 def test_one_bone_has_a_skeleton_too():
@@ -321,17 +404,37 @@ def test_command(tmp_path, kind):
 # ---- other programs
 
 
+def heads_of(armature, times):
+    """bone -> [f][3] where its joint is in the scene"""
+    heads = {bone.name: [] for bone in armature.pose.bones}
+    for time in times:
+        bpy.context.scene.frame_set(time)
+        for bone in armature.pose.bones:
+            heads[bone.name].append(armature.matrix_world @ bone.head)
+    return {name: np.array(places) for name, places in heads.items()}
+
+
 @pytest.mark.parametrize("suffix", [".glb", ".fbx"])
 @pytest.mark.parametrize("kind", ["HIERARCHY", "ARTICULATED"])
 def test_round_trip(tmp_path, suffix, kind):
+    """The hierarchy, the joints and the motion come back, and what only turned still does."""
     result, _, _ = converted(skeleton=kind)
-    times = list(range(1, 31))
-    shown = scenes.seen_frames(result.meshes[0], times)
+    times, size = list(range(1, 31)), result.report.size
+    shown, heads = scenes.seen_frames(result.meshes[0], times), heads_of(result.armature, times)
     bones = bones_of(result.armature)
     assert any(parent not in ("", "Root") for parent in bones.values())
     meshes = exported_and_imported(result, tmp_path / f"rig{suffix}")
-    compare(shown, meshes, times_of_action(times), 2e-3 if suffix == ".fbx" else 1e-4)
-    assert bones_of(meshes[0].find_armature()) == bones
+    tolerance = 2e-3 if suffix == ".fbx" else 1e-4
+    compare(shown, meshes, times_of_action(times), tolerance)
+    again = meshes[0].find_armature()
+    assert bones_of(again) == bones
+    found = heads_of(again, times_of_action(times))
+    for name, places in heads.items():
+        assert np.abs(found[name] - places).max() < tolerance * size
+    for bone in again.data.bones:
+        if kind == "ARTICULATED" and bone.parent and bone.parent.name != "Root":
+            lengths = np.linalg.norm(found[bone.name] - found[bone.parent.name], axis=1)
+            assert np.ptp(lengths) < tolerance * size
 
 
 def test_blend_keeps_the_skeleton(tmp_path, hierarchy):
@@ -472,17 +575,3 @@ def test_wishes_can_be_taken_back(hierarchy):
         assert len(armature.ossify.wishes) == count
     bpy.ops.ossify.forget_wishes()
     assert len(armature.ossify.wishes) == 0
-
-
-def test_joints_are_shown_as_colours_and_leave_nothing_behind(hierarchy):
-    armature = hierarchy[0].armature
-    own = armature.pose.bones["Core.002"]
-    own.color.palette = "THEME01"
-    armature.ossify.show_joints = True
-    hinge, ball = armature.pose.bones["Side.002.L"], armature.pose.bones["Side.001.L"]
-    assert hinge.color.custom.normal.b > hinge.color.custom.normal.g
-    assert ball.color.custom.normal.g > ball.color.custom.normal.b
-    assert own.color.palette == "THEME01"
-    armature.ossify.show_joints = False
-    assert {bone.color.palette for bone in armature.pose.bones if bone != own} == {"DEFAULT"}
-    assert not [bone.name for bone in armature.pose.bones if "ossify_shown" in bone]

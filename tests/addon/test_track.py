@@ -1,13 +1,14 @@
 """New motion on a rig that stands, against what Blender shows of the source."""
 
 import math
+import types
 
 import bpy
 import numpy as np
 import pytest
 import scenes
 from chain import converted, curves, drain
-from ossify import actions, convert, options, preview, refit, standing, track
+from ossify import actions, convert, options, panel_track, preview, refit, standing, track
 
 FRAMES = 12
 
@@ -313,6 +314,12 @@ def test_refusals():
     assert "has lost its bone Root" in refused(result, sheet("Second", 0.8))
 
 
+def test_a_source_without_a_size_is_refused():
+    result, second = converted(sheet("First", 0.0), bones=6), sheet("Second", 0.8)
+    second.scale = (0, 0, 0)
+    assert refused(result, second, place="RIG") == "Second is scaled to nothing: give it a size."
+
+
 def test_a_rig_without_its_meshes_is_refused():
     result = converted(sheet("First", 0.0), bones=6)
     bpy.data.objects.remove(result.meshes[0])
@@ -516,3 +523,64 @@ def test_a_refit_asks_for_the_clip_that_the_rig_was_made_from():
     )
     bpy.ops.ossify.play_clip(clip=0)
     assert refit.trouble(result.armature) is None
+
+
+# ---- the panel
+
+
+class Layout:
+    """Takes whatever a panel draws, and remembers its words."""
+
+    def __init__(self):
+        object.__setattr__(self, "words", [])
+
+    def __getattr__(self, _name):
+        def part(*arguments, **chosen):
+            self.words.extend(str(word) for word in (*arguments, chosen.get("text")) if isinstance(word, str))
+            return self
+
+        return part
+
+    def __setattr__(self, name, value):
+        """Settings of a layout, and of the operators in it."""
+
+
+def drawn(panel):
+    """The words of a panel for the selection at hand."""
+    context = bpy.context
+    around = types.SimpleNamespace(
+        scene=context.scene,
+        view_layer=context.view_layer,
+        selected_objects=context.selected_objects,
+        preferences=context.preferences,
+        region=types.SimpleNamespace(width=300),
+    )
+    layout = Layout()
+    panel.draw(types.SimpleNamespace(layout=layout), around)
+    return " ".join(layout.words)
+
+
+def test_the_panel_says_what_it_will_do():
+    result, _ = stage()
+    assert panel_track.OSSIFY_PT_track.poll(bpy.context)
+    assert "Track Second" in drawn(panel_track.OSSIFY_PT_track)
+    scenes.select(result.armature)
+    assert "Select a mesh that moves together" in drawn(panel_track.OSSIFY_PT_track)
+    scenes.select(result.armature, bpy.data.objects["Second"])
+    bpy.ops.ossify.preview()
+    assert "ms for this frame" in drawn(panel_track.OSSIFY_PT_track)
+    preview.stop()
+
+
+def test_the_list_of_clips_names_them():
+    result, second = stage()
+    tracked(result, second)
+    layout, rig = Layout(), result.armature.ossify
+    for index, clip in enumerate(rig.clips):
+        panel_track.OSSIFY_UL_clips.draw_item(None, None, layout, rig, clip, 0, rig, "clip_index", index)
+    words = " ".join(layout.words)
+    assert "First Rig" in words
+    assert "Second" in words
+    bpy.data.actions.remove(rig.clips[1].action)
+    panel_track.OSSIFY_UL_clips.draw_item(None, None, layout, rig, rig.clips[1], 0, rig, "clip_index", 1)
+    assert "Second (gone)" in layout.words

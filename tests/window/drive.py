@@ -9,15 +9,22 @@ import time
 from pathlib import Path
 
 import bpy
+import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from hands import DRAWN, Screen, leave, play, wait_for
 
+import skeletons
+
 ZIP, PICTURES, RESULT = map(Path, sys.argv[sys.argv.index("--") + 1 :])
 MODULE = "bl_ext.user_default.ossify"
 CONVERT, CANCEL = "bpy.ops.ossify.convert(", "bpy.ops.ossify.cancel("
-LIMIT = 500  # seconds for everything
-CANCEL_LIMIT = 0.25  # from when Blender hands over the key; before, it may be drawing, slowly here
+LIMIT = 700  # seconds for everything
+# From the press until the scene is as it was, while the solver works and the viewport has been drawn. Here
+# all is drawn by the processor, which the solver and other programs want, too: the best of a few counts, and
+# where to draw the sidebar alone takes long with nothing else to do, a few times that is allowed.
+CANCEL_LIMIT, CANCELS, DRAWINGS = 0.25, 3, 3
+SETTLED = 0.5  # seconds without a new viewport
 GROWTH_LIMIT = 60.0  # until a progress bar has grown by a pixel
 PAUSE_LIMIT = 4.0  # of the interface; drawing is slow here
 
@@ -82,6 +89,16 @@ def start():
     yield from wait_for(running, 5, "the conversion starts")
 
 
+def solving():
+    """A conversion under way, with the solver at work: then keys and edits reach Blender as ever."""
+    yield from start()
+    session = importlib.import_module(f"{MODULE}.session")
+    yield from wait_for(
+        lambda: session.current is None or session.current.step.stage == "Solving", 60, "the solver starts"
+    )
+    assert running(), "it was over before anybody could have seen it"
+
+
 def stays_as(before, after_what):
     """The scene holds what it held, and the button is back."""
     assert blocks() == before, f"{after_what} left {blocks() ^ before}"
@@ -92,54 +109,79 @@ def stays_as(before, after_what):
 
 def the_sidebar_offers_it():
     yield from screen.open_sidebar("Ossify")
-    assert screen.bar_length(screen.picture("sidebar")) == 0
+    assert screen.bar_lengths(screen.picture("sidebar")) == (0, 0)
 
 
-def hear_cancel():
-    """Notes when a key or button reaches the running conversion; a list that gets the moment."""
-    session = importlib.import_module(f"{MODULE}.session").Session
-    heard, cancel = [], session.cancel
-
-    def listening(self):
-        heard.append(time.monotonic())
-        cancel(self)
-
-    session.cancel = listening
-    return heard
+def watch_viewport():
+    """A list that gets the moment of each drawing of the viewport."""
+    drawn = [time.monotonic()]
+    bpy.types.SpaceView3D.draw_handler_add(lambda: drawn.append(time.monotonic()), (), "WINDOW", "POST_PIXEL")
+    return drawn
 
 
-def escape_cancels(before):
-    heard = hear_cancel()
-    take_long()
-    yield from start()
-    yield 0.5
+def drawing_the_sidebar():
+    """The seconds that takes while nothing is converted."""
+    took = []
+    for _ in range(5):
+        screen.region("UI").tag_redraw()
+        began = time.monotonic()
+        yield 0.001
+        took.append(time.monotonic() - began)
+    return float(np.median(took))
+
+
+def cancel_by(kind, place, drawn):
+    """Starts a conversion and, when the solver is at work, cancels it; the seconds until it is over."""
+    yield from solving()
+    at = yield from place()
+    yield from screen.move(*at)
+    yield from wait_for(lambda: time.monotonic() - drawn[-1] > SETTLED, 60, "the viewport")
     assert running(), "it was over before anybody could have seen it"
-    yield from screen.key("ESC")
-    yield from wait_for(lambda: not running(), 5, "ESC ends it")
-    ended = time.monotonic()
-    took, late = ended - heard[0], heard[0] - screen.pressed
-    assert took < CANCEL_LIMIT, f"ESC took {took:.2f} s"
-    assert late < PAUSE_LIMIT, f"ESC was heard after {late:.2f} s"
-    yield from stays_as(before, "ESC")
-    note(f"ESC, heard after {late:.2f} s, cancels within {took:.2f} s; the scene is as it was")
-    screen.picture("escaped")
+    yield from screen.key(kind, at)
+    yield from wait_for(lambda: not running(), 5, f"{kind} ends it")
+    return time.monotonic() - screen.pressed
 
 
-def the_bar_grows_until_the_button_cancels(before):
-    yield from start()
-    yield 2.0
-    lengths = [screen.bar_length(screen.picture("progress"))]
-    assert lengths[0] > 0, "there is no progress bar"
+def in_the_viewport():
+    yield 0.0
+    return screen.middle()
+
+
+def it_cancels(before):
+    drawn = watch_viewport()
+    take_long()
+    yield DRAWN
+    drawing = yield from drawing_the_sidebar()
+    limit = max(CANCEL_LIMIT, DRAWINGS * drawing)
+    for what, kind, place in (
+        ("ESC", "ESC", in_the_viewport),
+        ("Cancel", "LEFTMOUSE", lambda: screen.button(CANCEL)),
+    ):
+        took = []
+        for _ in range(CANCELS):
+            took.append((yield from cancel_by(kind, place, drawn)))
+            yield from stays_as(before, what)
+        assert min(took) < limit, f"{what} took {took} s where {limit:.2f} are allowed"
+        assert max(took) < PAUSE_LIMIT, f"{what} took {took} s"
+        seconds = ", ".join(f"{each:.2f}" for each in took)
+        note(f"{what} cancels within {seconds} s ({drawing:.2f} s to draw a sidebar); the scene is as it was")
+    screen.picture("cancelled")
+
+
+def the_bars_grow(before):
+    yield from solving()
+    first = last = (0, 0)
     until = time.monotonic() + GROWTH_LIMIT
-    while lengths[-1] <= lengths[0]:
-        assert time.monotonic() < until, f"the progress bar had {lengths} pixels"
+    while not (all(first) and all(np.greater(last, first))):
+        assert time.monotonic() < until, f"the progress bars had {first}, then {last} pixels"
         yield 2.0
         assert running(), "it was over before anybody could have seen it"
-        lengths.append(screen.bar_length(screen.picture("more-progress")))
-    yield from screen.press(CANCEL)
-    yield from wait_for(lambda: not running(), 5, "the button ends it")
-    yield from stays_as(before, "Cancel")
-    note(f"the progress bar grew from {lengths[0]} to {lengths[-1]} pixels; its button cancels, too")
+        last = screen.bar_lengths(screen.picture("progress"))
+        first = first if all(first) else last
+    yield from screen.key("ESC")
+    yield from wait_for(lambda: not running(), 5, "ESC ends it")
+    yield from stays_as(before, "ESC")
+    note(f"the progress bars in sidebar and status bar grew from {first} to {last} pixels")
 
 
 def it_converts():
@@ -185,8 +227,7 @@ def disturbances_do_no_harm():
         make_flag()
         take_long()
         yield from screen.open_sidebar("Ossify")
-        yield from start()
-        yield 1.0
+        yield from solving()
         yield from disturb
         yield from wait_for(lambda: not running(), 10, f"the conversion after {name}")
         yield DRAWN
@@ -201,11 +242,12 @@ def script():
     make_flag()
     before = blocks()
     yield from the_sidebar_offers_it()
-    yield from escape_cancels(before)
-    yield from the_bar_grows_until_the_button_cancels(before)
+    yield from it_cancels(before)
+    yield from the_bars_grow(before)
     yield from it_converts()
     yield from one_undo_takes_it_back(before, blocks())
     yield from disturbances_do_no_harm()
+    yield from skeletons.script(screen, note, MODULE)
 
 
 def ended(error):
@@ -219,4 +261,5 @@ def ended(error):
 
 
 bpy.context.preferences.view.show_splash = False
+bpy.context.preferences.system.viewport_aa = "OFF"  # or each change is drawn eight times
 play(script(), ended, LIMIT)

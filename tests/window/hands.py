@@ -74,6 +74,9 @@ class Screen:
         areas = [area for area in self.window.screen.areas if area.type == kind]
         return max(areas, key=lambda area: area.width * area.height)
 
+    def has_area(self, kind):
+        return any(area.type == kind for area in self.window.screen.areas)
+
     def region(self, kind):
         """Of the 3D viewport: WINDOW, or UI for the sidebar."""
         return next(region for region in self.area().regions if region.type == kind)
@@ -97,17 +100,24 @@ class Screen:
         few = ["+dither", "-colors", "256", "-strip", "-define", "png:compression-level=9"]
         subprocess.run([convert, str(path), *few, f"PNG8:{kept}"], check=True, timeout=60)
 
-    def bar_length(self, path):
-        """Pixels of the longest progress bar in the sidebar, in a picture."""
+    def pixels(self, path):
+        """[y][x][3] of a picture, from the bottom up as Blender counts"""
         convert = shutil.which("magick") or "convert"
         made = subprocess.run(
             [convert, str(path), "-depth", "8", "rgb:-"], capture_output=True, check=True, timeout=60
         )
-        sidebar, window = self.region("UI"), self.window
-        pixels = np.frombuffer(made.stdout, np.uint8).reshape(window.height, window.width, 3)[::-1]
-        part = pixels[sidebar.y : sidebar.y + sidebar.height, sidebar.x : sidebar.x + sidebar.width]
-        blue = np.abs(part.astype(int) - BAR).max(axis=2) < 12
-        longest = int(blue.sum(axis=1).max())
+        return np.frombuffer(made.stdout, np.uint8).reshape(self.window.height, self.window.width, 3)[::-1]
+
+    def bar_lengths(self, path):
+        """Pixels of the longest progress bar in the sidebar, and of that in the status bar, in a picture."""
+        sidebar, pixels = self.region("UI"), self.pixels(path)
+        foot = min(area.y for area in self.window.screen.areas)  # the status bar is below all areas
+        beside = pixels[sidebar.y : sidebar.y + sidebar.height, sidebar.x : sidebar.x + sidebar.width]
+        return self._bar(beside), self._bar(pixels[:foot])
+
+    def _bar(self, pixels):
+        blue = np.abs(pixels.astype(int) - BAR).max(axis=2) < 12
+        longest = int(blue.sum(axis=1).max(initial=0))
         return longest if longest > CHECKBOX else 0
 
     def button(self, call):

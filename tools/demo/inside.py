@@ -36,17 +36,28 @@ class Case(NamedTuple):
     settings: dict
     frame: int  # of the picture
     turn: tuple[float, float]  # about the vertical, then toward the camera
+    posed: str
+    grips: list[picture.Grip]
 
 
 CASES = {
-    # arms that bend everywhere have no joints
-    "creature": Case(scenes.creature, "shape keys", {"bones": 34, "skeleton": "NONE"}, 62, (0.3, 0.3)),
+    "dog": Case(
+        scenes.dog,
+        "a mesh cache",
+        {"bones": 21, "skeleton": "ARTICULATED"},
+        10,
+        (0.75, 0.22),
+        "turned at neck and shoulder",
+        [picture.Grip((0, -0.62, 1.08), (-0.55, 0, -0.35)), picture.Grip((-0.23, -0.56, 0.92), (-1.2, 0, 0))],
+    ),
     "flag": Case(
         scenes.flag,
         "a cloth simulation",
         {"bones": 40, "skeleton": "NONE", "smoothness": 2.0},
         46,
         (-0.75, 0.2),
+        "pulled at a corner",
+        [picture.Grip((1.4, 0, 0.8), shift=(0.5, -0.2, 0.35))],
     ),
 }
 
@@ -82,11 +93,12 @@ def save(folder, reports):
     (folder / "report.json").write_text(json.dumps(reports, indent=1) + "\n", encoding="utf-8")
 
 
-def captions(report, how):
+def captions(report, case):
     percent = report.percent
     return (
-        f"{report.vertices:,} vertices, {len(report.times)} frames, moved by {how}",
-        f"{report.bones} bones, {report.keys:,} keys, {report.sizes()[0]} instead of {report.sizes()[2]}",
+        f"{report.vertices:,} vertices moved by {case.how}",
+        f"{report.bones} bones, {report.sizes()[0]} instead of {report.sizes()[2]}",
+        case.posed,
         f"mean {percent(report.mean):.2g} % of the size, largest {percent(report.maximum):.2g} %",
     )
 
@@ -112,26 +124,27 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     ossify = install(zip_file)
     scenes.empty_scene()
-    lines, reports, rows = [COLUMNS], {}, []
+    lines, skeletons, reports, rows = [COLUMNS], [], {}, []
     for name, case in CASES.items():
         say(f"making and converting the {name}")
-        source = case.make()
+        source = case.make(folder)
         began = time.perf_counter()
         result = convert(ossify, source, case.settings)
         seconds = time.perf_counter() - began
         glb = folder / f"{name}.glb"
         ossify.formats.write(glb, result.armature, result.meshes, influences=4)
         lines.append(figures(ossify, name, result.report, glb.stat().st_size, seconds))
+        skeletons += [f"{name}: {words}" for words in result.report.skeleton_lines()]
         reports[name] = result.report.to_json()
-        rows.append(
-            picture.take(ossify, source, result, case.frame, case.turn, captions(result.report, case.how))
-        )
+        words = captions(result.report, case)
+        rows.append(picture.take(ossify, source, result, case.frame, case.turn, words, case.grips))
         ossify.build.hide(source, bpy.context.view_layer, True)
     save(folder, reports)
     say("drawing the picture")
     picture.render(ossify, rows, folder / "demo.png", *map(int, width))
     say()
     table(lines)
+    say("\n".join(["", *skeletons]))
     say(LEGEND)
 
 

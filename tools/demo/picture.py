@@ -1,4 +1,4 @@
-"""A picture of conversions: a row for each, with the source, the rig and the error side by side.
+"""A picture of conversions: a row for each, with the source, its bones, the rig posed by hand, and the error.
 
 One scene holds everything, seen by a camera without perspective: bones that are moved straight toward it are
 drawn in front of the mesh, and stay where they are in the picture.
@@ -6,29 +6,43 @@ drawn in front of the mesh, and stay where they are in the picture.
 
 import dataclasses
 import math
+from typing import NamedTuple
 
+import _cycles
 import bpy
 import numpy as np
-from mathutils import Matrix, Vector
+from mathutils import Euler, Matrix, Vector
 
 WIDTH = 1400
-_CELL = (4.0, 3.35)  # of the stage, in its units
-_FIT = 3.3  # widest extent of a mesh
+_COLUMNS = ("source", "bones", "posed by hand", "error")
+_CELL = (3.3, 3.35)  # of the stage, in its units
+_FIT = (2.85, 2.35)  # widest and highest extent of a mesh
 _BACKGROUND = (0.012, 0.015, 0.021)
 _INK, _FAINT = (0.86, 0.88, 0.9), (0.36, 0.40, 0.46)
 _NEARER = 3.0  # how far in front of its mesh a bone is
+_UNAIDED = 2  # times as many samples without a denoiser
+
+
+class Grip(NamedTuple):
+    """What a hand does to a bone: to the one whose head is nearest to a place of the rest pose."""
+
+    place: tuple[float, float, float]  # in the armature's space
+    turn: tuple[float, float, float] = (0, 0, 0)  # about the world's axes
+    shift: tuple[float, float, float] = (0, 0, 0)
 
 
 @dataclasses.dataclass
 class Row:
     """What a conversion shows in one frame; meshes in world space."""
 
-    captions: tuple[str, str, str]
+    captions: tuple[str, str, str, str]
     source: bpy.types.Mesh
     rig: bpy.types.Mesh
+    posed: bpy.types.Mesh
     weights: np.ndarray  # [v][b]
     colours: np.ndarray  # [b][3] of the bones
     bones: list[tuple[Matrix, float]]  # pose in world space, length
+    posed_bones: list[tuple[Matrix, float]]
     error_colours: np.ndarray  # [v][4]
     error_top: float  # percent
     turn: Matrix  # 3x3: from which side it is seen
@@ -56,20 +70,43 @@ def _weights(obj, names):
     return weights
 
 
-def take(ossify, source, result, frame, turn, captions):
+def _poses(armature, bones):
+    return [(armature.matrix_world @ armature.pose.bones[b.name].matrix, b.length) for b in bones]
+
+
+def bone_at(armature, place):
+    """The pose bone whose head is nearest to a place of the rest pose, in the armature's space."""
+    bones = [bone for bone in armature.pose.bones if bone.bone.use_deform]
+    return min(bones, key=lambda bone: (bone.bone.head_local - Vector(place)).length)
+
+
+def pose(armature, grips):
+    """Turns and shifts bones from where they are in this frame; what hangs on them follows."""
+    for grip in grips:
+        found = bone_at(armature, grip.place)
+        stood = (armature.matrix_world @ found.matrix).to_quaternion()
+        found.location += found.rotation_quaternion @ stood.inverted() @ Vector(grip.shift)
+        found.rotation_quaternion @= stood.inverted() @ Euler(grip.turn).to_quaternion() @ stood
+        bpy.context.view_layer.update()
+
+
+def take(ossify, source, result, frame, turn, captions, grips):
     """The row of a conversion whose source is a visible object."""
     armature, mesh = result.armature, result.meshes[0]
     bpy.context.scene.frame_set(frame)
     bones = [bone for bone in armature.data.bones if bone.use_deform]
-    poses = [(armature.matrix_world @ armature.pose.bones[b.name].matrix, b.length) for b in bones]
+    shown, poses = [_still(source), _still(mesh)], _poses(armature, bones)
+    pose(armature, grips)
+    shown, posed_bones = [*shown, _still(mesh)], _poses(armature, bones)
+    bpy.context.scene.frame_set(frame)  # keys take the hand's work back
     top = ossify.heat.top_error([mesh])
     return Row(
         captions,
-        _still(source),
-        _still(mesh),
+        *shown,
         _weights(mesh, [bone.name for bone in bones]),
         np.array([bone.color.custom.normal for bone in bones]),
         poses,
+        posed_bones,
         ossify.heat.ramp(np.clip(ossify.heat.error_of(mesh.data) / top, 0, 1)),
         top,
         Matrix.Rotation(turn[1], 3, "X") @ Matrix.Rotation(turn[0], 3, "Z"),
@@ -104,6 +141,19 @@ def _material(name, colour=None, glow=False, attribute=None, roughness=0.5):
         links.new(colours.outputs["Color"], target)
     else:
         target.default_value = (*colour, 1)
+    return material
+
+
+def _ghost():
+    """Seen through, but for its outline."""
+    material = _material("Ghost", (0.30, 0.42, 0.55), glow=True)
+    nodes, links = material.node_tree.nodes, material.node_tree.links
+    rim, mix = nodes.new("ShaderNodeLayerWeight"), nodes.new("ShaderNodeMixShader")
+    rim.inputs["Blend"].default_value = 0.35
+    links.new(rim.outputs["Facing"], mix.inputs[0])
+    links.new(nodes.new("ShaderNodeBsdfTransparent").outputs[0], mix.inputs[1])
+    links.new(nodes["Emission"].outputs[0], mix.inputs[2])
+    links.new(mix.outputs[0], nodes["Material Output"].inputs[0])
     return material
 
 
@@ -145,31 +195,40 @@ def _octahedron(length, thickness=0.11):
     return mesh
 
 
-def _add_bones(scene, row, place):
-    for (pose, length), colour in zip(row.bones, row.colours, strict=True):
+def _add_bones(scene, bones, colours, place):
+    for (stands, length), colour in zip(bones, colours, strict=True):
         mesh = _octahedron(length)
-        mesh.materials.append(_material("Bone", linear(colour) * 0.75, roughness=0.35))
-        obj = _put(scene, "Bone", mesh, Matrix.Translation((0, -_NEARER, 0)) @ place @ pose)
+        mesh.materials.append(_material("Bone", linear(colour) * 0.75, roughness=0.6))
+        obj = _put(scene, "Bone", mesh, Matrix.Translation((0, -_NEARER, 0)) @ place @ stands)
         obj.visible_shadow = False
 
 
-def _add_row(scene, row, height):
-    points = np.array([row.turn @ vertex.co for vertex in row.source.vertices])
+def _view(row):
+    """World to stage: the source and what was posed fit, in the middle."""
+    points = np.array([row.turn @ v.co for mesh in (row.source, row.posed) for v in mesh.vertices])
     low, high = points.min(axis=0), points.max(axis=0)
     room = high - low
-    scale = _FIT / max(room[0], room[2] * _FIT / 2.45)
-    view = Matrix.Scale(scale, 4) @ Matrix.Translation(-Vector((low + high) / 2)) @ row.turn.to_4x4()
-    stained = _material("Stained", attribute="Stage")
-    rig, error = row.rig, row.rig.copy()
-    _dye(rig, 0.12 + 0.88 * (row.weights @ linear(row.colours)), stained)
+    scale = min(_FIT[0] / room[0], _FIT[1] / room[2])
+    return Matrix.Scale(scale, 4) @ Matrix.Translation(-Vector((low + high) / 2)) @ row.turn.to_4x4()
+
+
+def _across(column):
+    return (column - (len(_COLUMNS) - 1) / 2) * _CELL[0]
+
+
+def _add_row(scene, row, height):
+    stained, view = _material("Stained", attribute="Stage"), _view(row)
+    ghost, error = row.rig, row.rig.copy()
+    ghost.materials.clear()
+    ghost.materials.append(_ghost())
+    _dye(row.posed, 0.12 + 0.88 * (row.weights @ linear(row.colours)), stained)
     _dye(error, row.error_colours, stained)
-    for column, mesh in enumerate((row.source, rig, error)):
-        place = Matrix.Translation(((column - 1) * _CELL[0], 0, height)) @ view
+    bones = None, row.bones, row.posed_bones, None
+    for column, mesh in enumerate((row.source, ghost, row.posed, error)):
+        place = Matrix.Translation((_across(column), 0, height)) @ view
         _put(scene, "Mesh", mesh, place)
-        if column == 1:
-            _add_bones(scene, row, place)
-        x = (column - 1) * _CELL[0]
-        _text(scene, row.captions[column], (x, -4, height - 1.52), 0.17, _FAINT)
+        _add_bones(scene, bones[column] or [], row.colours if bones[column] else [], place)
+        _text(scene, row.captions[column], (_across(column), -4, height - 1.5), 0.17, _FAINT)
 
 
 def _add_scale(scene, ossify, top, x, z):
@@ -211,7 +270,7 @@ def _set_light(scene):
 
 def _set_camera(scene, rows, width):
     camera = bpy.data.cameras.new("Camera")
-    camera.type, camera.ortho_scale = "ORTHO", 3 * _CELL[0] + 0.3
+    camera.type, camera.ortho_scale = "ORTHO", len(_COLUMNS) * _CELL[0] + 0.1
     scene.camera = _put(scene, "Camera", camera, Matrix.Translation((0, -20, 0)))
     scene.camera.rotation_euler = (math.pi / 2, 0, 0)
     render = scene.render
@@ -225,7 +284,8 @@ def _set_render(scene, path, samples):
     render.engine, render.filepath = "CYCLES", str(path)
     render.image_settings.file_format, render.image_settings.color_mode = "PNG", "RGB"
     render.image_settings.compression, render.dither_intensity = 100, 0
-    scene.cycles.samples, scene.cycles.use_denoising = samples, True
+    denoises = _cycles.with_openimagedenoise  # not every Blender was built with it: then light takes longer
+    scene.cycles.samples, scene.cycles.use_denoising = samples * (1 if denoises else _UNAIDED), denoises
     scene.cycles.max_bounces, scene.cycles.use_adaptive_sampling = 2, True
     scene.view_settings.view_transform = "Standard"
 
@@ -237,11 +297,11 @@ def render(ossify, rows, path, width=WIDTH, samples=16):
     _set_camera(scene, len(rows), width)
     _set_render(scene, path, samples)
     top = len(rows) * _CELL[1] / 2
-    for column, words in enumerate(("source", "rig", "error")):
-        _text(scene, words, ((column - 1) * _CELL[0], -4, top + 0.05), 0.24, _INK)
+    for column, words in enumerate(_COLUMNS):
+        _text(scene, words, (_across(column), -4, top + 0.05), 0.24, _INK)
     for index, row in enumerate(rows):
         height = top - (index + 0.5) * _CELL[1] - 0.12
         _add_row(scene, row, height)
-        _add_scale(scene, ossify, row.error_top, _CELL[0], height - 1.78)
+        _add_scale(scene, ossify, row.error_top, _across(len(_COLUMNS) - 1), height - 1.85)
     with bpy.context.temp_override(scene=scene):
         bpy.ops.render.render(write_still=True, scene=scene.name)

@@ -239,11 +239,8 @@ def _write(context, subject: edits.Subject, change: _Change, hang) -> None:
 
 def _finish(context, subject: edits.Subject, before: float, bones: list[str], notes: list[str]) -> Edited:
     """With the error of what now stands in the scene."""
-    record = subject.armature.ossify
     now = edits.read(context, subject.armature, frames=subject.frames)
-    after = now.error(now.quadrics())
-    record.bones, record.rms = len(now.names), after
-    return Edited(bones, before, after, notes)
+    return Edited(bones, before, edits.note_fit(now), notes)
 
 
 # ---- joints that hold

@@ -10,10 +10,12 @@ import dataclasses
 import bpy
 import numpy as np
 
-from . import changes, memory, native, recapture, refit, standing
+from . import changes, heat, memory, native, recapture, refit, standing
+from .keying import ROOT
 from .options import Refusal
 from .placement import diagonal
 from .quadrics import Quadrics, at, widest
+from .trial import keyed_of
 
 _MODES = {"EDIT": "Edit Mode", "SCULPT": "Sculpt Mode"}
 
@@ -129,3 +131,40 @@ def read(context, armature, motion: bool = True, frames: np.ndarray | None = Non
         frames = np.ascontiguousarray(_value(reading).frames[:, rows])
     holds = changes.holds(armature, skin, names, changed)
     return Subject(armature, names, skin, rows, times, transforms, frames, holds)
+
+
+# ---- how well it fits now
+
+
+def _spread(subject: Subject, values: np.ndarray) -> list[np.ndarray]:
+    """[v] values of the subject's vertices, for each mesh; 0 where nothing moves"""
+    whole = np.zeros(len(subject.skin.rest), np.float32)
+    whole[subject.rows] = values
+    return [whole[rows] for rows in subject.skin.slices]
+
+
+def note_fit(subject: Subject) -> float:
+    """Writes the error of a rig onto its record and its meshes, for the panel and the heat map; percent of
+    the size."""
+    armature, record, percent = subject.armature, subject.armature.ossify, 100 / subject.size
+    rig = subject.rig(subject.skin.weights()[subject.rows])
+    found = native.evaluate(rig.rest, subject.frames, rig)
+    distances = percent * np.linalg.norm(found.frames - subject.frames, axis=2)
+    record.bones, record.erms = len(subject.names), found.erms
+    record.rms, record.mean = percent * found.rms, float(distances.mean())
+    record.percentile_95 = float(np.percentile(distances, 95))
+    record.maximum = percent * found.maximum
+    row = int(subject.rows[found.worst_vertex])
+    for obj, rows in zip(subject.skin.meshes, subject.skin.slices, strict=True):
+        if rows.start <= row < rows.stop:
+            record.worst_object, record.worst_vertex = obj.name, row - rows.start
+    record.worst_frame = int(subject.times[found.worst_frame])
+    record.worst_frame_error = percent * float(found.frame_error.max())
+    for item, error in zip(record.frames, found.frame_error, strict=True):
+        item.error = percent * float(error)
+    keyed = keyed_of(armature, [ROOT, *subject.names])
+    record.keys, record.keys_if_every = keyed.keys, keyed.keys_if_every
+    for obj, errors in zip(subject.skin.meshes, _spread(subject, percent * found.vertex_error), strict=True):
+        heat.store(obj.data, errors)
+    heat.recolour(armature)
+    return record.rms

@@ -71,11 +71,12 @@ def write(subject: edits.Subject, dense: np.ndarray) -> int:
     return len(changed)
 
 
-def _measured(context, subject: edits.Subject, forms, before: float, changed: int) -> Painted:
+def _measured(context, subject: edits.Subject, before: float, changed: int) -> Painted:
     """With the error of what is now in the vertex groups."""
     context.view_layer.update()
-    now = standing.read_skin(subject.armature, subject.names, subject.skin.meshes).weights()[subject.rows]
-    return Painted(changed, before, subject.error(forms, now))
+    skin_now = standing.read_skin(subject.armature, subject.names, subject.skin.meshes)
+    now = dataclasses.replace(subject, skin=skin_now)
+    return Painted(changed, before, edits.note_fit(now))
 
 
 def _most(subject: edits.Subject) -> int:
@@ -100,7 +101,7 @@ def smooth(context, armature, budget: float, rounds: int, only=None) -> Painted:
         free,
         subject.locked(),
     )
-    return _measured(context, subject, forms, before, write(subject, smoothed))
+    return _measured(context, subject, before, write(subject, smoothed))
 
 
 # ---- prune
@@ -136,7 +137,7 @@ def prune(context, armature, most: int, only=None) -> Painted:
     free, dense, forms = chosen(subject, only), subject.weights(), subject.quadrics()
     before = subject.error(forms)
     fewer = pruned(forms, dense, most, free, subject.locked())
-    return _measured(context, subject, forms, before, write(subject, fewer))
+    return _measured(context, subject, before, write(subject, fewer))
 
 
 # ---- mirror

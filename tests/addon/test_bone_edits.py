@@ -207,7 +207,16 @@ def test_a_bone_at_the_worst_place_lowers_the_error(creature):
     middle = np.array(bone.head_local + bone.tail_local) / 2
     assert (middle > low - 0.1).all()
     assert (middle < high + 0.1).all()
-    assert armature.ossify.bones == len(names) + 1
+    record = armature.ossify
+    assert record.bones == len(names) + 1
+    apart = np.linalg.norm(scenes.seen_frames(mesh, TIMES) - scenes.seen_frames(source, TIMES), axis=2)
+    percent = 100 / scenes.size_of(points)
+    assert record.rms == pytest.approx(after, rel=1e-3)
+    assert record.maximum == pytest.approx(percent * apart.max(), rel=1e-3)
+    assert record.percentile_95 == pytest.approx(percent * np.percentile(apart, 95), rel=1e-2)
+    assert record.worst_frame == TIMES[np.unravel_index(apart.argmax(), apart.shape)[0]]
+    by_frame = percent * np.sqrt((apart**2).mean(axis=1))
+    assert [item.error for item in record.frames] == pytest.approx(by_frame.tolist(), rel=1e-2)
     assert changes.find(armature).lines(TIMES) == []  # nothing of it is the artist's
 
 

@@ -17,6 +17,7 @@ from .options import Options
 
 _DEFORM = "Deform"
 _ROOT_LENGTH = 0.15  # of the size
+_HAIR = 1e-3  # of a bone's length
 
 
 @dataclasses.dataclass
@@ -49,6 +50,19 @@ def _bone_names(count: int, taken: set[str]) -> list[str]:
     return names
 
 
+def _part(places: placement.Bones, leading: np.ndarray, connected: np.ndarray) -> None:
+    """Turns a tail by a hair where the bone that it leads to moves away from it.
+
+    FBX stores no tails. Blender's importer connects a bone that lies exactly on the way of its parent, and
+    then leaves its location out.
+    """
+    for b in np.flatnonzero(leading >= 0):
+        if not connected[leading[b]]:
+            way = places.tails[b] - places.heads[b]
+            aside = placement.unit(np.cross(way, places.facing[b]), np.eye(3)[np.abs(way).argmin()])
+            places.tails[b] += _HAIR * np.linalg.norm(way) * aside
+
+
 def _join(plan: Plan, rig: Rig, dense, options: Options, taken: set[str], world, poses: bool) -> None:
     """Hangs the bones into the plan's skeleton."""
     skeleton, places = plan.skeleton, plan.places
@@ -67,6 +81,7 @@ def _join(plan: Plan, rig: Rig, dense, options: Options, taken: set[str], world,
         places.heads[order], parents, plan.transforms[:, order], limit, options.skeleton == "ARTICULATED"
     )
     plan.connected = plan.pinned & (leading[plan.parents] == np.arange(rig.bones))
+    _part(places, leading, plan.connected)
 
 
 def plan_bones(

@@ -71,6 +71,24 @@ def test_round_trip(tmp_path, suffix, kind):
     assert bones_of(armature) == bones  # no leaf bones, no neutral bone
 
 
+@pytest.mark.parametrize("suffix", [".glb", ".fbx"])
+def test_bones_that_move_away_from_their_parents_tails_still_do(tmp_path, suffix):
+    """A tube that stretches: its bones are in line, and need their location."""
+    obj, times = scenes.tube(), list(range(1, 9))
+    rest = scenes.positions(obj.data)
+    frames = np.array([rest * [1, 1, 1 + 0.1 * f] + [0.02 * f, 0, 0] * rest[:, 2:] ** 2 for f in range(8)])
+    scenes.cached(obj, tmp_path / "stretch.pc2", frames.astype(np.float32))
+    result = chain.converted(obj, bones=4, skeleton="HIERARCHY")
+    bones = result.armature.data.bones
+    apart = [bone for bone in bones if bone.parent and bone.parent.use_deform and not bone.use_connect]
+    gaps = [(bone.parent.tail_local - bone.head_local).length / bone.parent.length for bone in apart]
+    assert min(gaps) < 0.01  # on the way of its parent to the eye, yet
+    assert min(gaps) > 1e-4  # not for an importer that connects by place
+    shown = scenes.seen_frames(result.meshes[0], times)
+    meshes = exported_and_imported(result, tmp_path / f"rig{suffix}")
+    compare(shown, meshes, times_of_action(times), 2e-3 if suffix == ".fbx" else 1e-4)
+
+
 def times_of_action(times):
     first = min(round(action.frame_range[0]) for action in bpy.data.actions)
     return [first + time - times[0] for time in times]

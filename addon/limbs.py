@@ -20,10 +20,7 @@ from .placement import Bones, diagonal, facing, unit
 _SHORTEST, _LONGEST = 0.01, 0.5  # of the size
 _STRAIGHT = 0.5  # cosine: one of several children that turns off further than this does not continue the limb
 _AT_JOINT = 0.15  # of the spread of what a bone moves: nearer than this, its middle tells no direction
-_WITHIN, _SMALL = (
-    1.0,
-    0.5,
-)  # of the spread and the mass: a child as near and with as little is only a part of it
+_WITHIN, _SMALL = 1.0, 0.5  # of the spread, the mass: a child as near and with as little is a part of it
 _REACH = 0.96  # share of what an end bone moves that lies before its tail
 _ASKEW = 0.3  # sine of the angle from which on a hinge's axis says how the bone rolls
 

@@ -339,6 +339,7 @@ def _draw_wishes(column, rig) -> None:
 
 class OSSIFY_PT_frames(Sidebar, bpy.types.Panel):
     bl_label = "Error of Each Frame"
+    bl_order = 5
     bl_parent_id = "OSSIFY_PT_rig"
     bl_options = {"DEFAULT_CLOSED"}
 
@@ -350,6 +351,7 @@ class OSSIFY_PT_frames(Sidebar, bpy.types.Panel):
 
 class OSSIFY_PT_bake(Sidebar, bpy.types.Panel):
     bl_label = "Bake Back"
+    bl_order = 6
     bl_parent_id = "OSSIFY_PT_rig"
     bl_options = {"DEFAULT_CLOSED"}
 

@@ -25,11 +25,13 @@ class _OfRig:
 
 class OSSIFY_PT_edit_bones(_OfRig, bpy.types.Panel):
     bl_label = "Bones"
+    bl_order = 2
     operators = operators_bones.CLASSES
 
 
 class OSSIFY_PT_edit_weights(_OfRig, bpy.types.Panel):
     bl_label = "Weights"
+    bl_order = 3
     operators = operators_paint.CLASSES
 
 

@@ -8,6 +8,7 @@ from .panel import Sidebar, paragraph
 from .recapture import sources_are_here
 
 _SHOWN = 5  # bones listed one by one
+_WORDS_SHARE = 0.72  # of a line, for what was changed
 _KEEPS = {"REPAINTED": "keep_repainted", "REKEYED": "keep_rekeyed", "SCULPTED": "keep_sculpted"}
 _ICONS = {
     "ADDED": "ADD",
@@ -24,6 +25,7 @@ _ICONS = {
 class OSSIFY_PT_refit(Sidebar, bpy.types.Panel):
     bl_label = "Refit"
     bl_parent_id = "OSSIFY_PT_rig"
+    bl_order = 1
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context):
@@ -62,7 +64,7 @@ def _draw_changes(layout, record) -> None:
     if not record.changes:
         box.label(text="Nothing was changed")
     for item in record.changes:
-        row = box.row()
+        row = box.split(factor=_WORDS_SHARE)
         row.label(text=item.words, icon=_ICONS.get(item.name, "ERROR"))
         if item.name in _KEEPS:
             row.prop(record, _KEEPS[item.name], text="Keep")

@@ -24,6 +24,7 @@ class OSSIFY_UL_clips(bpy.types.UIList):
 
 class OSSIFY_PT_track(Sidebar, bpy.types.Panel):
     bl_label = "Clips and New Motion"
+    bl_order = 4
     bl_parent_id = "OSSIFY_PT_rig"
     bl_options = {"DEFAULT_CLOSED"}
 

@@ -22,7 +22,7 @@ CONVERT = "bpy.ops.ossify.convert("
 LIMIT = 600  # seconds for everything
 SLOW = 1.0  # until a whole new screen is drawn, in software
 FRAME = 10
-SCROLLED = 560  # pixels, down to the panel that refits
+SCROLLED = 500  # pixels, down to the panel that refits
 BONES = 21
 SHOULDER = (-0.23, -0.56, 0.92)  # of the dog, in its own space
 TAIL = (0, 1.27, 1.34)  # the middle of it
@@ -36,10 +36,12 @@ def install():
         filepath=str(ZIP), repo="user_default", enable_on_install=True
     )
     assert done == {"FINISHED"}, done
-    panel = bpy.types.OSSIFY_PT_refit  # open from the first time it is drawn: nobody is here to click on it
-    bpy.utils.unregister_class(panel)
-    panel.bl_options = set()
-    bpy.utils.register_class(panel)
+    panels = bpy.types.OSSIFY_PT_refit, bpy.types.OSSIFY_PT_refitted
+    for panel in reversed(panels):
+        bpy.utils.unregister_class(panel)
+    for panel in panels:
+        panel.bl_options = set()  # open from the first time they are drawn: nobody is here to click on them
+        bpy.utils.register_class(panel)
 
 
 def in_view(**more):

@@ -40,6 +40,7 @@ _GOLDEN = 0.618034  # of a colour wheel, from one bone's hue to the next
 _SIDEWAYS = 0.5  # cosine to the bone, below which its two parts lie side by side
 _WORTH = 1e-4  # percent of the size: what lowers the error by less does nothing
 _SHORTEST = 0.01  # of the size
+_FULL = 0.5  # of a vertex's weight: with more in held groups there is no room for a new bone on it
 _CUT = 0.15  # of a bone, that is left on either side of a cut at least
 _NAME = re.compile(r"^(.*?)(?:\.(\d+))?(\.[LR])?$")
 
@@ -391,7 +392,10 @@ def merge(context, armature, kept: str, others: list[str], solve: bool = True) -
 def _grown(subject: edits.Subject, split: int | None) -> tuple[native.Rig, np.ndarray]:
     """The rig with a bone more, the last, and which bones that touches [b]: those that share its vertices."""
     rig, count = subject.rig(), len(subject.names)
-    rig.held_groups = subject.locked().astype(np.uint8)
+    locked = subject.locked()
+    rig.held_groups = locked.astype(np.uint8)
+    full = subject.weights()[:, locked].sum(axis=1) > _FULL
+    rig.held_vertices = (subject.holds.vertices[subject.rows] | full).astype(np.uint8)
     settings = local_fit.solver(subject, count + 1)
     grown = native.add_bone(
         rig.rest, subject.frames, subject.triangles(), rig, split=split, settings=settings

@@ -1,8 +1,38 @@
 """Ossify: turns moving meshes into rigs."""
 
-from . import command, operators, operators_refit, overlay, panel, panel_refit, properties
+from . import (
+    command,
+    operators,
+    operators_bones,
+    operators_paint,
+    operators_refit,
+    operators_track,
+    overlay,
+    panel,
+    panel_paint,
+    panel_refit,
+    panel_track,
+    preview,
+    properties,
+    properties_track,
+)
 
-_ROOMS = (properties, operators, operators_refit, panel, panel_refit, overlay, command)
+_ROOMS = (
+    properties,
+    properties_track,
+    operators,
+    operators_bones,
+    operators_paint,
+    operators_refit,
+    operators_track,
+    panel,
+    panel_paint,
+    panel_refit,
+    panel_track,
+    overlay,
+    preview,
+    command,
+)
 
 
 def register():

@@ -108,7 +108,8 @@ def plan_bones(
 
 
 @contextlib.contextmanager
-def _edit_mode(armature, scene, layer):
+def edit_mode(armature, scene, layer):
+    """Its edit bones; the armature's mode is as before."""
     layer.objects.active = armature
     context, mode = bpy.context, armature.mode
     with context.temp_override(scene=scene, view_layer=layer, object=armature, active_object=armature):
@@ -119,7 +120,7 @@ def _edit_mode(armature, scene, layer):
             bpy.ops.object.mode_set(mode=mode)
 
 
-def _add_bone(bones, name: str, head, tail, facing, parent: str | None, deforms: bool) -> None:
+def add_bone(bones, name: str, head, tail, facing, parent: str | None, deforms: bool) -> None:
     bone = bones.new(name)
     bone.head, bone.tail = Vector(head), Vector(tail)
     bone.align_roll(Vector(facing))
@@ -130,22 +131,22 @@ def _add_bone(bones, name: str, head, tail, facing, parent: str | None, deforms:
 
 def add_bones(armature, scene, plan: Plan) -> None:
     places = plan.places
-    with _edit_mode(armature, scene, scene.view_layers[0]) as bones:
-        _add_bone(bones, ROOT, (0, 0, 0), (0, _ROOT_LENGTH * plan.size, 0), (0, 0, 1), None, False)
+    with edit_mode(armature, scene, scene.view_layers[0]) as bones:
+        add_bone(bones, ROOT, (0, 0, 0), (0, _ROOT_LENGTH * plan.size, 0), (0, 0, 1), None, False)
         for b in plan.order:
             parent = ROOT if plan.parents[b] < 0 else plan.names[plan.parents[b]]
             spot = places.heads[b], places.tails[b], places.facing[b]
             if plan.carriers:
-                _add_bone(bones, plan.carriers[b], *spot, parent, False)
+                add_bone(bones, plan.carriers[b], *spot, parent, False)
                 parent = plan.carriers[b]
-            _add_bone(bones, plan.names[b], *spot, parent, True)
+            add_bone(bones, plan.names[b], *spot, parent, True)
             bones[plan.names[b]].use_connect = bool(plan.connected[b])
 
 
 def rearrange(armature, scene, layer, names: list[str], plan: Plan) -> None:
     """The same for bones that are there, by the names they have; then they get those of the plan."""
     places, old = plan.places, names
-    with _edit_mode(armature, scene, layer) as bones:
+    with edit_mode(armature, scene, layer) as bones:
         for name in old:
             bones[name].use_connect, bones[name].parent = False, bones[ROOT]
         for b in plan.order:
@@ -162,7 +163,7 @@ def rearrange(armature, scene, layer, names: list[str], plan: Plan) -> None:
     joints.note(armature.data, plan.names, plan.skeleton)
 
 
-def _paint(bone, hue: float, saturation: float = 0.65) -> None:
+def paint(bone, hue: float, saturation: float = 0.65) -> None:
     bone.color.palette = "CUSTOM"
     colours = bone.color.custom
     colours.normal = colorsys.hsv_to_rgb(hue % 1, saturation, 0.8)
@@ -186,10 +187,10 @@ def dress(armature, plan: Plan) -> None:
     """Colours and bone collections."""
     data = armature.data
     data.collections.new("Root").assign(data.bones[ROOT])
-    _paint(data.bones[ROOT], 0, 0)
+    paint(data.bones[ROOT], 0, 0)
     collect(data, plan)
     for b, name in enumerate(plan.names):
-        _paint(data.bones[name], b * 0.618034)  # the golden section: neighbours in number differ
+        paint(data.bones[name], b * 0.618034)  # the golden section: neighbours in number differ
     if plan.carriers:
         hidden = data.collections.new("Stretch")
         for name in plan.carriers:

@@ -12,11 +12,11 @@ from collections.abc import Generator
 import bpy
 from mathutils import Matrix
 
-from . import rigid, skin, weights
-from .armature import add_bones, dress, plan_bones
-from .capture import Motion
+from . import actions, rigid, skin, weights
+from .armature import Plan, add_bones, dress, plan_bones
+from .capture import Clip, Motion
 from .handles import Handle
-from .keying import Keyed, key
+from .keying import ROOT, Keyed, key
 from .native import Rig, Skeleton
 from .options import Options
 
@@ -33,6 +33,7 @@ class Built:
     keyed: Keyed
     skeleton: Skeleton | None
     made: list[Handle]  # all data-blocks
+    actions: list[tuple[Handle, Clip]] = dataclasses.field(default_factory=list)  # empty: one for all of it
 
 
 def discard(made: list[Handle]) -> None:
@@ -57,6 +58,30 @@ class Maker:
         return self.note(kind, getattr(bpy.data, kind).new(*arguments))
 
 
+def _clips(motion: Motion) -> list[Clip]:
+    whole = Clip(f"{motion.parts[0].name} Rig", slice(0, len(motion.times)), motion.parts[0].source)
+    return motion.clips or [whole]
+
+
+def _animate(maker: Maker, motion: Motion, rig: Rig, options: Options, plan: Plan, armature, bodies):
+    """An action for each clip; the first is the armature's. bodies: the whole body's motion in each"""
+    made, keyed = [], []
+    for clip, body in zip(_clips(motion), bodies, strict=True):
+        action = maker.new("actions", clip.name)
+        part = dataclasses.replace(rig, transforms=rig.transforms[clip.rows])
+        some = dataclasses.replace(plan, transforms=plan.transforms[clip.rows])
+        keyed.append(key(armature, action, part, body, motion.times[clip.rows], some, options, motion.poses))
+        made.append((Handle.of("actions", action), clip))
+    found = [handle.get() for handle, _ in made]
+    extra = 0
+    if len(found) > 1:
+        for action in found:
+            action.use_fake_user = True
+        extra = actions.complete(armature, found, [ROOT, *plan.names, *(plan.carriers or [])])
+        actions.assign(armature, found[0])
+    return Keyed.of(keyed, extra), made
+
+
 def _make(maker: Maker, motion: Motion, rig: Rig, options: Options, skeleton):
     name = motion.parts[0].name
     workshop = Handle.of("scenes", maker.new("scenes", "Ossify Workshop"))
@@ -65,7 +90,7 @@ def _make(maker: Maker, motion: Motion, rig: Rig, options: Options, skeleton):
         for part in motion.parts
     ]
     yield 0.1
-    body = rigid.body_motion(rig.rest, motion.frames)
+    bodies = [rigid.body_motion(rig.rest, motion.frames[clip.rows]) for clip in _clips(motion)]
     yield 0.2
     taken = {group.name for handle in meshes for group in handle.get().vertex_groups}
     plan = plan_bones(rig, motion.triangles, motion.space, options, taken, skeleton, bool(motion.poses))
@@ -78,16 +103,17 @@ def _make(maker: Maker, motion: Motion, rig: Rig, options: Options, skeleton):
         collection.objects.link(obj)
     add_bones(armature, workshop.get(), plan)
     dress(armature, plan)
-    action = maker.new("actions", f"{name} Rig")
+    keyed, made = _animate(maker, motion, rig, options, plan, armature, bodies)
     built = Built(
         workshop,
         Handle.of("collections", collection),
         Handle.of("objects", armature),
         meshes,
         plan.names,
-        key(armature, action, rig, body, motion.times, plan, options, motion.poses),
+        keyed,
         skeleton,
         maker.made,
+        made,
     )
     yield 0.6
     influences = weights.exact(rig.influence_bones, rig.influence_weights)
@@ -118,10 +144,16 @@ def hand_over(built: Built, motion: Motion, options: Options) -> None:
     armature, collection = built.armature.get(), built.collection.get()
     scene.collection.children.link(collection)
     bpy.data.scenes.remove(built.workshop.get())
-    for part in motion.parts:
-        source = part.source.find()
+    for handle in {part.source for part in motion.parts} | {clip.source for clip in motion.clips}:
+        source = handle.find()
         if source is not None and options.hide_source:
             hide(source, layer, True)
+    if options.nla:
+        times = [
+            (int(motion.times[clip.rows][0]), int(motion.times[clip.rows][-1])) for _, clip in built.actions
+        ]
+        found = [(handle.get(), clip.name) for handle, clip in built.actions]
+        actions.push_all(armature, [(*pair, *ends) for pair, ends in zip(found, times, strict=True)])
     armature.update_tag(refresh={"TIME"})  # or it stays in the frame that was played last
     layer.update()
     present(layer, [armature, *(handle.get() for handle in built.meshes)])

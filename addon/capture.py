@@ -38,6 +38,15 @@ class Part:
 
 
 @dataclasses.dataclass
+class Clip:
+    """A part of the motion that becomes an action of its own."""
+
+    name: str
+    rows: slice  # of the frames
+    source: Handle  # the first object it was read from
+
+
+@dataclasses.dataclass
 class Motion:
     place: Place
     parts: list[Part]
@@ -48,18 +57,19 @@ class Motion:
     times: np.ndarray  # [f] int32 frames of the scene
     poses: list[str] | None  # [f] names, when shape keys were taken as poses
     notes: list[str]  # for the artist, a sentence each
+    clips: list[Clip] = dataclasses.field(default_factory=list)  # empty: all of it is one
 
     def check_sources(self) -> None:
         """Refuses when a source was removed since: there is nothing left to build from."""
-        for part in self.parts:
-            part.source.get()
+        for handle in (*(part.source for part in self.parts), *(clip.source for clip in self.clips)):
+            handle.get()
 
 
 # ---- frames
 
 
-def frame_range(scene, options: Options) -> range:
-    """The frames to capture."""
+def frame_range(scene, options: Options, least: int = 2) -> range:
+    """The frames to capture, `least` of them or more."""
     if options.frames == "CUSTOM":
         first, last = options.frame_start, options.frame_end
     elif options.frames == "PREVIEW" and scene.use_preview_range:
@@ -69,7 +79,7 @@ def frame_range(scene, options: Options) -> range:
     times = range(first, last + 1, options.frame_step)
     if not times:
         raise Refusal(f"The range ends ({last}) before it starts ({first}): there are no frames in it.")
-    if len(times) < 2:
+    if len(times) < least:
         raise Refusal(f"The range has one frame ({first}): a motion needs at least two.")
     return times
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
+from mathutils import Matrix
 
 from . import memory, standing
 
@@ -134,17 +135,33 @@ def _compare_meshes(
             found.sculpted[name] = rows
 
 
-def find(armature) -> Changes:
-    """Compares the rig with what was noted of it; a rig without notes has no changes."""
+def find(armature, now: memory.Snapshot | None = None) -> Changes:
+    """Compares the rig, as it is `now`, with what was noted of it; a rig without notes has no changes."""
     then = memory.last(armature)
     found = Changes()
     if then is None:
         return found
-    now, size = memory.read(armature), _size(then.rest)
+    now, size = now or memory.read(armature), _size(then.rest)
     _compare_bones(found, then.bones, now.bones, size)
     _compare_channels(found, then, now, size)
     _compare_meshes(found, armature, then, now, size)
     return found
+
+
+def put_back(armature, edit_bones, names: list[str]) -> None:
+    """Puts bones back where they were, under the parents that they had, as far as those are there."""
+    then, now = memory.last(armature).bones, memory.read_bones(armature)
+    name_of = dict(zip(now.numbers, now.names, strict=True))
+    for name in names:
+        number = now.numbers[now.names.index(name)]
+        b = then.index(number)
+        bone = edit_bones[name]
+        bone.use_connect = False
+        above = then.parents[b]
+        if above < 0 or above in name_of:
+            bone.parent = edit_bones[name_of[above]] if above >= 0 else None
+        bone.matrix = Matrix(then.rests[b])
+        bone.length = then.lengths[b]
 
 
 # ---- what is held

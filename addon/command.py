@@ -1,5 +1,5 @@
 """`blender --command ossify convert INPUT... --output OUT`: the same conversion without a screen; `refit`
-solves a rig again, `bake` is the way back.
+solves a rig again, `track` puts more motion on it, and `bake` is the way back.
 
 Exit codes: 0 everything was done, 1 an input failed, 2 the arguments are wrong, 3 the library is
 missing, 130 interrupted.
@@ -8,6 +8,7 @@ missing, 130 interrupted.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 import json
 import math
@@ -17,7 +18,7 @@ from pathlib import Path
 
 import bpy
 
-from . import formats, native, sources
+from . import formats, native, sources, standing, track
 from .bake import bake
 from .convert import Step, convert, run
 from .options import (
@@ -26,14 +27,17 @@ from .options import (
     FIELDS,
     PRESETS,
     REFIT_FIELDS,
+    TRACK_FIELDS,
     BakeOptions,
     Options,
     RefitOptions,
     Refusal,
+    TrackOptions,
     implied,
     preset_values,
 )
 from .properties import bake_words_of, refit_words_of, words_of
+from .properties_track import track_words_of
 from .refit import refit
 
 NAME = "ossify"
@@ -104,11 +108,28 @@ def _add_refit(verbs) -> None:
             _add_option(group, field, refit_words_of(field), getattr(RefitOptions, field))
 
 
+def _add_track(verbs, inputs: str) -> None:
+    text = "put other motions of a mesh on its rig, an action for each"
+    sub = verbs.add_parser("track", help=text, description=text.capitalize() + ".", allow_abbrev=False)
+    sub.add_argument("rig", type=Path, metavar="RIG.blend", help="a file with a rig made by Ossify")
+    sub.add_argument("inputs", nargs="+", type=Path, metavar="SOURCE", help=inputs)
+    sub.add_argument("--armature", metavar="NAME", help="which rig of the file")
+    sub.add_argument("--object", action="append", default=[], metavar="NAME", help="a mesh of a .blend")
+    sub.add_argument("--cache", type=Path, metavar="FILE", help="the .pc2 or .mdd that moves an .obj")
+    sub.add_argument("--output", type=Path, required=True, metavar="OUT", help=", ".join(formats.OUTPUTS))
+    sub.add_argument("--report", type=Path, metavar="FILE.json", help="figures of every source")
+    sub.add_argument("--quiet", action="store_true", help="no progress on stderr")
+    group = sub.add_argument_group("settings")
+    for field in TRACK_FIELDS:
+        if field != "name":  # that of the file
+            _add_option(group, field, track_words_of(field), getattr(TrackOptions, field))
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=NAME, description="Turns moving meshes into rigs.", allow_abbrev=False
     )
-    verbs = parser.add_subparsers(dest="verb", required=True, metavar="convert|refit|bake|info")
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="convert|refit|track|bake|info")
     kinds = ", ".join(formats.INPUTS)
     inputs = f"{kinds} (.obj and .ply with a .pc2 or .mdd), or a folder of numbered .obj or .ply files"
     for verb, text in (("convert", "make rigs"), ("info", "say what is inside")):
@@ -124,7 +145,8 @@ def _parser() -> argparse.ArgumentParser:
             type=Path,
             required=True,
             metavar="OUT",
-            help=f"{', '.join(formats.OUTPUTS)}; with several inputs a path with {{name}} in it",
+            help=f"{', '.join(formats.OUTPUTS)}; with several inputs a path with {{name}} in it, unless"
+            " they are takes of one rig (--clips takes)",
         )
         sub.add_argument("--report", type=Path, metavar="FILE.json", help="figures of every input")
         sub.add_argument("--preset", choices=[name.lower() for name in PRESETS])
@@ -133,6 +155,7 @@ def _parser() -> argparse.ArgumentParser:
         for field in FIELDS:
             _add_option(group, field, words_of(field), getattr(Options, field))
     _add_refit(verbs)
+    _add_track(verbs, inputs)
     _add_bake(verbs)
     return parser
 
@@ -150,29 +173,21 @@ def options_of(arguments) -> Options:
     return Options(**values)
 
 
+def _given(arguments, fields) -> dict:
+    """The flags of these fields that were given; a range that is given is meant."""
+    given = {name: getattr(arguments, name, None) for name in fields}
+    given = {name: value for name, value in given.items() if value is not None}
+    if given.keys() & {"frame_start", "frame_end"}:
+        given.setdefault("frames", "custom")
+    return {name: value.upper() if isinstance(value, str) else value for name, value in given.items()}
+
+
 def bake_options_of(arguments) -> BakeOptions:
-    """The flags; a range that is given is meant."""
-    given = {name: getattr(arguments, name, None) for name in BAKE_FIELDS}
-    given = {name: value for name, value in given.items() if value is not None}
-    if given.keys() & {"frame_start", "frame_end"}:
-        given.setdefault("frames", "custom")
-    values = {name: value.upper() if isinstance(value, str) else value for name, value in given.items()}
-    return BakeOptions(**values, to=_BAKE_KINDS[arguments.output.suffix.lower()])
+    return BakeOptions(**_given(arguments, BAKE_FIELDS), to=_BAKE_KINDS[arguments.output.suffix.lower()])
 
 
-def refit_options_of(arguments) -> RefitOptions:
-    """The flags; a range that is given is meant."""
-    given = {name: getattr(arguments, name, None) for name in REFIT_FIELDS}
-    given = {name: value for name, value in given.items() if value is not None}
-    if given.keys() & {"frame_start", "frame_end"}:
-        given.setdefault("frames", "custom")
-    return RefitOptions(
-        **{name: value.upper() if isinstance(value, str) else value for name, value in given.items()}
-    )
-
-
-def _check_limits(parser, options: Options) -> None:
-    for name in FIELDS:
+def _check_limits(parser, options, words_of=words_of) -> None:
+    for name in (field.name for field in dataclasses.fields(options)):
         words, value = words_of(name), getattr(options, name)
         low, high = words.get("min", -math.inf), words.get("max", math.inf)
         if isinstance(value, (int, float)) and not isinstance(value, bool) and not low <= value <= high:
@@ -184,15 +199,17 @@ def output_of(path: Path, arguments) -> Path:
     return Path(str(arguments.output).replace("{name}", path.stem))
 
 
-def _check_output(parser, arguments) -> None:
+def _check_output(parser, arguments, together: bool) -> None:
+    """together: all inputs go into one output."""
     if arguments.output.suffix.lower() not in formats.OUTPUTS:
         parser.error(f"--output {arguments.output}: the ending must be one of {', '.join(formats.OUTPUTS)}")
-    if len(arguments.inputs) > 1 and "{name}" not in str(arguments.output):
+    if len(arguments.inputs) > 1 and not together and "{name}" not in str(arguments.output):
         parser.error("several inputs need an --output with {name} in it, which stands for the input's name")
     if any(path.resolve() == output_of(path, arguments).resolve() for path in arguments.inputs):
         parser.error(f"--output {arguments.output} would overwrite an input")
     if len({path.stem for path in arguments.inputs}) < len(arguments.inputs):
-        parser.error("two inputs have the same name, and would be written to the same output")
+        same = "actions of one name" if together else "the same output"
+        parser.error(f"two inputs have the same name, and would be written to {same}")
 
 
 # ---- convert
@@ -215,21 +232,48 @@ class _Progress:
 
 def _forget_source(armature) -> None:
     """The source stands on temporary files: it is not written."""
-    found = [item.object for item in armature.ossify.sources]
-    armature.ossify.sources.clear()
-    for obj in found:
+    rig = armature.ossify
+    found = [item.object for item in rig.sources] + [clip.source for clip in rig.clips]
+    rig.sources.clear()
+    for obj in dict.fromkeys(filter(None, found)):
         mesh = obj.data
         bpy.data.objects.remove(obj)
         bpy.data.meshes.remove(mesh)
 
 
-def _convert_one(path: Path, arguments, options: Options) -> dict:
-    output = output_of(path, arguments)
-    with formats.Opened(path, arguments.object, arguments.cache) as opened:
-        scene, layer = bpy.context.scene, bpy.context.view_layer
-        steps = convert(scene, layer, opened.objects(), options)
+def _open_takes(stack: contextlib.ExitStack, paths: list[Path], arguments) -> tuple[list, bool]:
+    """One mesh of each file, named after it: the first file as a scene, the others beside it, and the scene
+    with the longest range; whether any stands on temporary files."""
+    names, ends, temporary = [], [], False
+    for path in paths:
+        opened = formats.Opened(path, arguments.object, None, beside=bool(names))
+        objects = stack.enter_context(opened).objects()
+        if len(objects) > 1:
+            raise Refusal(f"{path} has {len(objects)} moving meshes; a take is one.")
+        objects[0].name = path.stem
+        names.append(objects[0].name)
+        ends.append(bpy.context.scene.frame_end)
+        temporary |= opened.temporary
+    bpy.context.scene.frame_end = max(ends)
+    return [bpy.data.objects[name] for name in names], temporary
+
+
+def _open(stack: contextlib.ExitStack, paths: list[Path], arguments) -> tuple[list, bool]:
+    """The meshes to convert, and whether they stand on temporary files."""
+    if len(paths) > 1:
+        return _open_takes(stack, paths, arguments)
+    opened = stack.enter_context(formats.Opened(paths[0], arguments.object, arguments.cache))
+    return opened.objects(), opened.temporary
+
+
+def _convert_one(paths: list[Path], arguments, options: Options) -> dict:
+    """One rig, of one input or of several takes."""
+    path, output = paths[0], output_of(paths[0], arguments)
+    with contextlib.ExitStack() as stack:
+        objects, temporary = _open(stack, paths, arguments)
+        steps = convert(bpy.context.scene, bpy.context.view_layer, objects, options)
         result = run(steps, _Progress(path.name, arguments.quiet))
-        if opened.temporary:
+        if temporary:
             _forget_source(result.armature)
         formats.write(output, result.armature, result.meshes, options.influences)
     for line in result.report.lines():
@@ -247,29 +291,36 @@ def _sentence(error: Exception) -> str:
     return f"It failed ({type(error).__name__}: {error})."
 
 
-def _convert(parser, arguments) -> int:
-    options = options_of(arguments)
-    _check_limits(parser, options)
-    _check_output(parser, arguments)
-    native.library()
-    records = []
-    for path in arguments.inputs:
-        record = {"input": str(path), "ok": True, "error": None}
-        try:
-            record |= _convert_one(path, arguments, options)
-        except Exception as error:
-            record |= {"ok": False, "error": _sentence(error)}
-            print(f"{path.name}: {record['error']}", file=sys.stderr, flush=True)
-        records.append(record)
-    if arguments.report:
+def _write_report(path: Path | None, options, records: list[dict]) -> None:
+    if path is not None:
         text = {
             "ossify": native.version(),
             "blender": bpy.app.version_string,
             "settings": dataclasses.asdict(options),
             "inputs": records,
         }
-        arguments.report.parent.mkdir(parents=True, exist_ok=True)
-        arguments.report.write_text(json.dumps(text, indent=1) + "\n", encoding="utf-8")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(text, indent=1) + "\n", encoding="utf-8")
+
+
+def _convert(parser, arguments) -> int:
+    options = options_of(arguments)
+    _check_limits(parser, options)
+    together = options.clips == "TAKES"
+    _check_output(parser, arguments, together)
+    native.library()
+    records = []
+    for paths in [arguments.inputs] if together else [[path] for path in arguments.inputs]:
+        record = {"input": str(paths[0]), "ok": True, "error": None}
+        if together:
+            record["takes"] = list(map(str, paths))
+        try:
+            record |= _convert_one(paths, arguments, options)
+        except Exception as error:
+            record |= {"ok": False, "error": _sentence(error)}
+            print(f"{paths[0].name}: {record['error']}", file=sys.stderr, flush=True)
+        records.append(record)
+    _write_report(arguments.report, options, records)
     return DONE if all(record["ok"] for record in records) else FAILED
 
 
@@ -300,10 +351,69 @@ def _refit(parser, arguments) -> int:
             parser.error(f"{getattr(arguments, name)}: rigs are refitted from .blend to .blend")
     native.library()
     try:
-        _refit_one(arguments, refit_options_of(arguments))
+        _refit_one(arguments, RefitOptions(**_given(arguments, REFIT_FIELDS)))
     except Exception as error:
         print(f"{arguments.input.name}: {_sentence(error)}", file=sys.stderr, flush=True)
         return FAILED
+    return DONE
+
+
+# ---- track
+
+
+def _rig_of(arguments):
+    """The rig of the file, or the one that is named."""
+    rigs = [obj for obj in bpy.context.view_layer.objects if obj.type == "ARMATURE" and obj.ossify.version]
+    if arguments.armature:
+        rigs = [obj for obj in rigs if obj.name == arguments.armature]
+        if not rigs:
+            raise Refusal(f"{arguments.rig} has no rig made by Ossify named {arguments.armature}.")
+    if not rigs:
+        raise Refusal(f"{arguments.rig} has no rig made by Ossify.")
+    if len(rigs) > 1:
+        names = ", ".join(obj.name for obj in rigs)
+        raise Refusal(f"{arguments.rig} has several rigs ({names}): choose with --armature.")
+    return rigs[0]
+
+
+def _track_one(path: Path, rig, arguments, options: TrackOptions) -> dict:
+    """The source is read beside the rig, and taken out again."""
+    with formats.Opened(path, arguments.object, arguments.cache, beside=True) as opened:
+        options = dataclasses.replace(options, name=path.stem)
+        steps = track.track(bpy.context.scene, bpy.context.view_layer, rig, opened.objects(), options)
+        result = run(steps, _Progress(path.name, arguments.quiet))
+        opened.remove()
+    for line in (*result.notes, result.sentence()):
+        print(f"{path.name}: {line}", flush=True)
+    return {"input": str(path), **result.to_json()}
+
+
+def _track_all(arguments, options: TrackOptions) -> list[dict]:
+    with formats.Opened(arguments.rig, [], None):
+        rig, scene = _rig_of(arguments), bpy.context.scene
+        before = scene.frame_start, scene.frame_end
+        records = [_track_one(path, rig, arguments, options) for path in arguments.inputs]
+        scene.frame_start, scene.frame_end = before
+        meshes = standing.meshes_of(rig)
+        formats.write(arguments.output, rig, meshes, rig.ossify.settings.influences)
+    return records
+
+
+def _track(parser, arguments) -> int:
+    if arguments.rig.suffix.lower() != ".blend":
+        parser.error(f"{arguments.rig} is not a .blend file")
+    if arguments.output.resolve() == arguments.rig.resolve():
+        parser.error(f"--output {arguments.output} would overwrite the rig")
+    _check_output(parser, arguments, together=True)
+    options = TrackOptions(**_given(arguments, TRACK_FIELDS))
+    _check_limits(parser, options, track_words_of)
+    native.library()
+    try:
+        records = _track_all(arguments, options)
+    except Exception as error:  # nothing is written unless everything is tracked
+        print(f"{arguments.rig.name}: {_sentence(error)}", file=sys.stderr, flush=True)
+        return FAILED
+    _write_report(arguments.report, options, records)
     return DONE
 
 
@@ -398,7 +508,7 @@ def main(argv: list[str]) -> int:
         arguments = parser.parse_args(argv)
         if arguments.verb == "info":
             return _info(arguments)
-        verbs = {"convert": _convert, "refit": _refit, "bake": _bake}
+        verbs = {"convert": _convert, "refit": _refit, "track": _track, "bake": _bake}
         return verbs[arguments.verb](parser, arguments)
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else WRONG

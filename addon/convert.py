@@ -14,9 +14,9 @@ import time
 from collections.abc import Callable, Generator
 from typing import NamedTuple
 
-from . import memory, native, report, rooting
+from . import clips, memory, native, report, rooting
 from .build import Built, build, discard, hand_over
-from .capture import Motion, capture
+from .capture import Motion
 from .options import Options
 from .properties import remember
 
@@ -116,7 +116,7 @@ def convert(scene, view_layer, objects, options: Options) -> Generator[Step, Non
     clock, now = Clock(), scene.frame_current
     native.library()  # refuses at once when it is not there
     memory.check(options)
-    motion = yield from each("Reading", capture(scene, view_layer, objects, options))
+    motion = yield from each("Reading", clips.read(scene, view_layer, objects, options))
     clock.lap("capture")
     solved = yield from _solve(motion, options, now)
     clock.lap("solve")

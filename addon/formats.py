@@ -13,7 +13,7 @@ import addon_utils
 import bpy
 import numpy as np
 
-from . import pointcache, sources
+from . import actions, pointcache, sources
 from .capture import positions
 from .options import Refusal
 
@@ -24,15 +24,19 @@ OUTPUTS = (".blend", ".glb", ".gltf", ".fbx", ".usd", ".usda", ".usdc")
 
 
 class Opened:
-    """An input as a scene; a context manager, because it may stand on temporary files."""
+    """An input as a scene, or beside what is in the scene; a context manager, because it may stand on
+    temporary files."""
 
-    def __init__(self, path: Path, names: list[str], cache: Path | None):
-        self.path, self.names, self.cache = path, names, cache
+    def __init__(self, path: Path, names: list[str], cache: Path | None, beside: bool = False):
+        self.path, self.names, self.cache, self.beside = path, names, cache, beside
         self.folder: Path | None = None  # of temporary files
+        self._known = set(_all_blocks()) if beside else set()
+        self._brought: list[int] = []
 
     def __enter__(self) -> Opened:
         try:
             self._open()
+            self._brought = [uid for uid in _all_blocks() if uid not in self._known]
         except BaseException:
             self.__exit__()
             raise
@@ -49,16 +53,23 @@ class Opened:
         if path.is_dir():
             self._open_sequence()
         elif suffix == ".blend":
-            _call(bpy.ops.wm.open_mainfile, path, load_ui=False)
+            if self.beside:
+                _append(path)
+            else:
+                _call(bpy.ops.wm.open_mainfile, path, load_ui=False)
         elif suffix in SCENES:
-            _empty_scene()
+            self._make_room()
             _import(path)
             if suffix not in {".abc", ".usd", ".usda", ".usdc", ".usdz"}:
-                _take_range_from_actions()
+                _take_range_from_actions(self._known)
         elif suffix in MESHES:
             self._open_cached()
         else:
             raise Refusal(f"{path} is not of a kind that Ossify reads ({', '.join(INPUTS)}, or a folder).")
+
+    def _make_room(self) -> None:
+        if not self.beside:
+            _empty_scene()
 
     def _open_cached(self) -> None:
         """One mesh file, moved by a cache file."""
@@ -67,14 +78,14 @@ class Opened:
             raise Refusal(f"{self.path} does not move by itself: name its .pc2 or .mdd file with --cache.")
         if not cache.is_file():
             raise Refusal(f"{cache} is not there.")
-        _empty_scene()
+        self._make_room()
         obj = _import_mesh(self.path)
         _attach(obj, cache)
 
     def _open_sequence(self) -> None:
         """A folder of numbered mesh files: gathered in a temporary cache."""
         files = numbered(self.path)
-        _empty_scene()
+        self._make_room()
         obj = _import_mesh(files[0])
         count = len(obj.data.vertices)
         self.folder = Path(tempfile.mkdtemp(prefix="ossify-"))
@@ -106,12 +117,10 @@ class Opened:
         """The meshes to convert."""
         layer = bpy.context.view_layer
         layer.update()
+        mine = [obj for obj in layer.objects if obj.session_uid not in self._known]
         if self.names:
-            missing = [name for name in self.names if name not in layer.objects]
-            if missing:
-                raise Refusal(f"{self.path} has no object named {missing[0]}.")
-            return [layer.objects[name] for name in self.names]
-        meshes = [obj for obj in layer.objects if obj.type == "MESH"]
+            return [self._named(mine, name) for name in self.names]
+        meshes = [obj for obj in mine if obj.type == "MESH"]
         moving = [obj for obj in meshes if sources.motion_words(obj)]
         if self.path.suffix.lower() == ".blend" and len(moving) > 1:
             names = ", ".join(obj.name for obj in moving)
@@ -119,6 +128,45 @@ class Opened:
         if not moving:
             raise Refusal(f"{self.path} has no mesh that moves.")
         return moving
+
+    def _named(self, mine: list, name: str):
+        """Beside others of the same name, Blender gives it a number."""
+        found = [obj for obj in mine if obj.name == name or (self.beside and _plain_name(obj.name) == name)]
+        if not found:
+            raise Refusal(f"{self.path} has no object named {name}.")
+        return found[0]
+
+    def remove(self) -> None:
+        """Takes what was brought in beside others out of the file again."""
+        blocks = _all_blocks()
+        bpy.data.batch_remove([blocks[uid] for uid in self._brought if uid in blocks])
+
+
+def _plain_name(name: str) -> str:
+    """Without the number that Blender gives to a name that is taken."""
+    return re.sub(r"\.\d{3,}$", "", name)
+
+
+def _all_blocks() -> dict[int, object]:
+    """All data-blocks that are not of the interface, by the session's number."""
+    interface = (bpy.types.WindowManager, bpy.types.Screen, bpy.types.WorkSpace)
+    return {block.session_uid: block for block in bpy.data.user_map() if not isinstance(block, interface)}
+
+
+def _append(path: Path) -> None:
+    """The objects of the first scene of a .blend, into the scene that is open, and its range."""
+    try:
+        with bpy.data.libraries.load(str(path), link=False) as (there, here):
+            here.scenes = there.scenes[:1]
+    except OSError as error:
+        raise Refusal(f"{path}: {error}") from None
+    if not here.scenes:
+        raise Refusal(f"{path} has no scene.")
+    (brought,), scene = here.scenes, bpy.context.scene
+    for obj in brought.collection.all_objects:
+        scene.collection.objects.link(obj)
+    scene.frame_start, scene.frame_end = brought.frame_start, brought.frame_end
+    bpy.data.scenes.remove(brought)
 
 
 def numbered(folder: Path) -> list[Path]:
@@ -248,9 +296,9 @@ def _import_mesh(path: Path):
     return made[0]
 
 
-def _take_range_from_actions() -> None:
+def _take_range_from_actions(known: set[int]) -> None:
     """glTF and FBX say nothing of a range: it is that of the imported actions."""
-    ranges = [action.frame_range for action in bpy.data.actions]
+    ranges = [action.frame_range for action in bpy.data.actions if action.session_uid not in known]
     if ranges:
         scene = bpy.context.scene
         scene.frame_start = int(np.floor(min(first for first, _ in ranges)))
@@ -265,11 +313,45 @@ def _only(armature, meshes):
     for obj in layer.objects:
         obj.select_set(obj == armature or obj in meshes)
     layer.objects.active = armature
-    scene.frame_start, scene.frame_end = armature.ossify.first_frame, armature.ossify.last_frame
+    clips = _clips(armature)
+    firsts, lasts = [clip.first_frame for clip in clips], [clip.last_frame for clip in clips]
+    scene.frame_start = min(firsts, default=armature.ossify.first_frame)
+    scene.frame_end = max(lasts, default=armature.ossify.last_frame)
+    try:
+        with _in_tracks(armature, clips if len(clips) > 1 else []):
+            yield
+    finally:
+        scene.frame_start, scene.frame_end = before
+
+
+def _clips(armature) -> list:
+    return [clip for clip in armature.ossify.clips if clip.action is not None]
+
+
+@contextlib.contextmanager
+def _in_tracks(armature, clips: list):
+    """All clips in the NLA, and nothing else, where every exporter finds them; none: the rig as it is."""
+    if not clips:
+        yield
+        return
+    data = armature.animation_data_create()
+    before, slot = data.action, getattr(data, "action_slot", None)
+    muted = {track.name: track.mute for track in data.nla_tracks}
+    for track in data.nla_tracks:
+        track.mute = True
+    data.action = None
+    made = [actions.push(armature, c.action, c.action.name, c.first_frame, False) for c in clips]
+    names = [track.name for track in made]
     try:
         yield
     finally:
-        scene.frame_start, scene.frame_end = before
+        for name in names:
+            data.nla_tracks.remove(data.nla_tracks[name])
+        for name, mute in muted.items():
+            data.nla_tracks[name].mute = mute
+        data.action = before
+        if slot is not None:
+            data.action_slot = slot
 
 
 def save(path: Path) -> None:
@@ -284,6 +366,7 @@ def write(path: Path, armature, meshes: list, influences: int) -> None:
     if suffix == ".blend":
         save(path)
         return
+    several = len(_clips(armature)) > 1
     with _only(armature, meshes):
         if suffix in {".glb", ".gltf"}:
             _need("io_scene_gltf2")
@@ -292,7 +375,8 @@ def write(path: Path, armature, meshes: list, influences: int) -> None:
                 "export_format": "GLB" if suffix == ".glb" else "GLTF_SEPARATE",
                 "use_selection": True,
                 "export_apply": True,
-                "export_animation_mode": "ACTIVE_ACTIONS",
+                "export_animation_mode": "NLA_TRACKS" if several else "ACTIVE_ACTIONS",
+                "export_anim_slide_to_zero": several,  # each is a clip of its own
                 "export_influence_nb": influences,
                 "export_all_influences": influences > 4,
                 "export_frame_range": True,
@@ -306,7 +390,7 @@ def write(path: Path, armature, meshes: list, influences: int) -> None:
                 "object_types": {"ARMATURE", "MESH"},
                 "add_leaf_bones": False,
                 "use_armature_deform_only": False,
-                "bake_anim_use_nla_strips": False,
+                "bake_anim_use_nla_strips": several,
                 "bake_anim_use_all_actions": False,
                 "bake_anim_simplify_factor": 0.0,
             }

@@ -23,6 +23,16 @@ class Keyed:
     located: int  # bones below the skeleton's root that keep keys of their location
     location: float  # the largest of those
 
+    @classmethod
+    def of(cls, clips: list[Keyed], extra: int) -> Keyed:
+        """All clips of a rig together, and `extra` keys."""
+        return cls(
+            sum(clip.keys for clip in clips) + extra,
+            sum(clip.keys_if_every for clip in clips) + extra,
+            max(clip.located for clip in clips),
+            max(clip.location for clip in clips),
+        )
+
 
 @dataclasses.dataclass
 class Links:
@@ -39,17 +49,22 @@ def tolerance_of(options: Options, size: float, poses: bool) -> float | None:
     return options.key_tolerance / 100 * size if options.keys == "REDUCED" and not poses else None
 
 
-def write(writer: Writer, links: Links, options: Options, poses: bool) -> Keyed:
-    chain = links.chain
-    tolerance = tolerance_of(options, writer.size, poses)
-    if tolerance is not None and chain.pinned.any() and options.skeleton != "ARTICULATED":
+def tracks_of(links: Links, times, size: float, options: Options, poses: bool) -> list:
+    """The keys of every link; None for those that follow."""
+    tolerance = tolerance_of(options, size, poses)
+    if tolerance is not None and links.chain.pinned.any() and options.skeleton != "ARTICULATED":
         tolerance *= 1 - channels.PIN_SHARE
+    return channels.tracks(links.chain, np.asarray(times), tolerance)
+
+
+def put(writer: Writer, links: Links, tracks: list) -> Keyed:
+    """Into the action."""
     located, location = 0, 0.0
-    for b, track in enumerate(channels.tracks(chain, np.asarray(writer.times), tolerance)):
+    for b, track in enumerate(tracks):
         if track is None:
             continue
-        writer.track(links.bones[b], track, links.inner[b], chain.held[:, b])
-        if links.joined[b] and not chain.pinned[b]:
+        writer.track(links.bones[b], track, links.inner[b], links.chain.held[:, b])
+        if links.joined[b] and not links.chain.pinned[b]:
             located += 1
             location = max(location, float(np.linalg.norm(track.location, axis=1).max()))
     return Keyed(writer.keys, writer.keys_if_every, located, location)
@@ -80,7 +95,8 @@ def _planned(armature, rig: Rig, body: np.ndarray, plan) -> Links:
 def key(armature, action, rig: Rig, body: np.ndarray, times, plan, options: Options, poses) -> Keyed:
     """body [f][4][4]: the whole body's motion; plan: armature.Plan; poses: names of the frames, or None."""
     writer = Writer(armature, action, times, plan.size)
-    keyed = write(writer, _planned(armature, rig, body, plan), options, bool(poses))
+    links = _planned(armature, rig, body, plan)
+    keyed = put(writer, links, tracks_of(links, times, plan.size, options, bool(poses)))
     if poses:
         writer.name_poses(poses)
     return keyed

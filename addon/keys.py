@@ -18,7 +18,7 @@ _STEADY = (0, _LINEAR)  # interpolations that look no further than the two keys 
 _STILL = 2e-7  # values nearer than this, in units of the channel, are equal
 _ON = 1e-3  # frames: a key nearer than this to a frame is on it
 _ROTATIONS = {"QUATERNION": "rotation_quaternion", "AXIS_ANGLE": "rotation_axis_angle"}
-_DEFAULTS = {
+DEFAULTS = {
     "location": (0, 0, 0),
     "rotation_quaternion": (1, 0, 0, 0),
     "rotation_euler": (0, 0, 0),
@@ -75,7 +75,7 @@ def curves(action, owner):
     return new
 
 
-def _path(bone: str) -> str:
+def path_of(bone: str) -> str:
     return f'pose.bones["{bpy.utils.escape_identifier(bone)}"].'
 
 
@@ -83,13 +83,20 @@ def clear(armature, bones: list[str]) -> None:
     """Removes all keys of these bones; others stay."""
     if armature.animation_data is None or armature.animation_data.action is None:
         return
-    bag, paths = _bag(armature.animation_data.action, armature), tuple(map(_path, bones))
+    bag, paths = _bag(armature.animation_data.action, armature), tuple(map(path_of, bones))
     for curve in list(bag.fcurves):
         if curve.data_path.startswith(paths):
             bag.fcurves.remove(curve)
     for group in list(bag.groups):
         if not len(group.channels):
             bag.groups.remove(group)
+
+
+def _times(curve) -> np.ndarray:
+    """[n] the frames of its keys"""
+    flat = np.empty(2 * len(curve.keyframe_points), np.float32)
+    curve.keyframe_points.foreach_get("co", flat)
+    return flat[::2]
 
 
 def _points(curve) -> dict[str, np.ndarray]:
@@ -138,14 +145,13 @@ def times_of(block) -> set[float]:
     if data is None or data.action is None:
         return set()
     action, found = data.action, set()
-    for curve in _curves_of(action, data):
-        flat = np.empty(2 * len(curve.keyframe_points), np.float32)
-        curve.keyframe_points.foreach_get("co", flat)
-        found.update(flat[::2].tolist())
+    for curve in curves_of(action, data):
+        found.update(_times(curve).tolist())
     return found
 
 
-def _curves_of(action, data) -> list:
+def curves_of(action, data) -> list:
+    """The f-curves that the animation data, which has the action, takes from it."""
     if not hasattr(action, "slots"):
         return list(action.fcurves)
     if data.action_slot is None:
@@ -157,13 +163,13 @@ def _curves_of(action, data) -> list:
 
 def is_driven(armature, action, bone: str) -> bool:
     """Whether drivers move the bone, or its curves are not what their keys say, or are locked."""
-    data, path = armature.animation_data, _path(bone)
-    channels = tuple(path + name for name in _DEFAULTS)
+    data, path = armature.animation_data, path_of(bone)
+    channels = tuple(path + name for name in DEFAULTS)
     if data is not None and any(driver.data_path.startswith(channels) for driver in data.drivers):
         return True
     if data is None or data.action != action:
         return False
-    curves = [curve for curve in _curves_of(action, data) if curve.data_path.startswith(channels)]
+    curves = [curve for curve in curves_of(action, data) if curve.data_path.startswith(channels)]
     return any(curve.lock or curve.mute or len(curve.modifiers) for curve in curves)
 
 
@@ -227,7 +233,7 @@ class Reader:
         self.times = np.asarray(times, np.float32)
         self._bones = armature.pose.bones
         data = armature.animation_data
-        found = _curves_of(data.action, data) if data is not None and data.action is not None else []
+        found = curves_of(data.action, data) if data is not None and data.action is not None else []
         self._old = {(curve.data_path, curve.array_index): curve for curve in found}
         self.keys = 0  # written, or left as they are
         self.keys_if_every = 0  # as many as there were without reduction
@@ -235,7 +241,7 @@ class Reader:
     def leave(self, bone: str) -> None:
         """Counts the keys of a bone that stays as it is."""
         for (path, _), curve in self._old.items():
-            if path.startswith(_path(bone)):
+            if path.startswith(path_of(bone)):
                 self.keys += len(curve.keyframe_points)
                 self.keys_if_every += 1 if len(curve.keyframe_points) == 1 else len(self.times)
 
@@ -244,7 +250,7 @@ class Reader:
         fixed = getattr(self._bones[bone], channel)
         columns = []
         for index in range(len(fixed)):
-            curve = self._old.get((_path(bone) + channel, index))
+            curve = self._old.get((path_of(bone) + channel, index))
             if curve is None:
                 columns.append(np.full(len(self.times), fixed[index], np.float32))
             else:
@@ -263,7 +269,7 @@ class Reader:
 
     def goes_on(self, bone: str) -> bool:
         """Whether keys of the bone come after the frames."""
-        curves = (curve for (path, _), curve in self._old.items() if path.startswith(_path(bone)))
+        curves = (curve for (path, _), curve in self._old.items() if path.startswith(path_of(bone)))
         return any(curve.range()[1] > self.times[-1] + _ON for curve in curves)
 
 
@@ -283,10 +289,9 @@ class Writer(Reader):
 
     def _write(self, bone, channel, rows, values: np.ndarray, unit: float, held) -> None:
         """Curves that rest at their default are not written, and others that do not move have one key."""
-        default, path = _DEFAULTS[channel], _path(bone) + channel
+        default, path = DEFAULTS[channel], path_of(bone) + channel
         curves = [self._old.get((path, index)) for index in range(values.shape[1])]
-        olds = [None if curve is None else _points(curve) for curve in curves]
-        kept = [None if old is None else _kept(old["co"][:, 0], self.times, held) for old in olds]
+        kept = [None if curve is None else _kept(_times(curve), self.times, held) for curve in curves]
         fresh = not held.any() and not any(k is not None and k.any() for k in kept)
         still = [fresh and _still(column, unit) for column in values.T]
         idle = np.abs(values[0] - default) <= _STILL * unit
@@ -305,8 +310,8 @@ class Writer(Reader):
                 curve.keyframe_points.clear()
                 fill(curve, self.times[rows][some], column[some])
             else:
-                standing = (olds[index], kept[index], present[:, index] if present is not None else None)
-                self._merge(curve, rows, column, held, *standing)
+                here = present[:, index] if present is not None else None
+                self._merge(curve, rows, column, held, kept[index], here)
             self.keys += len(curve.keyframe_points)
             self.keys_if_every += 1 if still[index] else len(self.times)
 
@@ -314,15 +319,14 @@ class Writer(Reader):
         """Nothing is keyed: the bone itself holds the default."""
         if curve is not None:
             self._bag.fcurves.remove(curve)
-            del self._old[_path(bone) + channel, index]
+            del self._old[path_of(bone) + channel, index]
         values = getattr(self._bones[bone], channel)
-        if values[index] != _DEFAULTS[channel][index]:
-            values[index] = _DEFAULTS[channel][index]
+        if values[index] != DEFAULTS[channel][index]:
+            values[index] = DEFAULTS[channel][index]
 
-    def _merge(self, curve, rows, column, held, old, kept, present) -> None:
+    def _merge(self, curve, rows, column, held, kept, present) -> None:
         """New keys among those that stay."""
-        if old is None:
-            old, kept = _new_points(np.empty(0), np.empty(0)), np.zeros(0, bool)
+        old, kept = _points(curve), np.zeros(0, bool) if kept is None else kept
         exposed = _exposed(old, kept, self.times, held)
         free = ~held[rows]
         times = [self.times[rows[free]]]
@@ -352,7 +356,7 @@ class Writer(Reader):
 
     def _scales(self, bone: str) -> bool:
         """Whether a bone that shall not scale was given a scale."""
-        keyed = any((_path(bone) + "scale", index) in self._old for index in range(3))
+        keyed = any((path_of(bone) + "scale", index) in self._old for index in range(3))
         return keyed or tuple(self._bones[bone].scale) != (1, 1, 1)
 
     def name_poses(self, names: list[str]) -> None:

@@ -153,6 +153,7 @@ class Bones:
     names: list[str]
     parents: list[int]  # numbers; -1: none
     deforms: list[bool]
+    lengths: list[float]
     rests: np.ndarray  # [b][4][4] bone to armature
 
     def index(self, number: int) -> int:
@@ -198,6 +199,7 @@ def read_bones(armature) -> Bones:
         [bone.name for bone in bones],
         [by_name[bone.parent.name] if bone.parent else -1 for bone in bones],
         [bone.use_deform for bone in bones],
+        [bone.length for bone in bones],
         np.array([np.array(bone.matrix_local) for bone in bones], np.float64),
     )
 
@@ -276,9 +278,15 @@ def _short(some: np.ndarray):
 
 def snapshot(armature) -> None:
     """Notes the rig as it is: from now on this is what changes are counted from."""
-    mesh, now = _mesh(armature), read(armature)
+    now = read(armature)
     for bone, number in zip(armature.data.bones, now.bones.numbers, strict=True):
         bone[NUMBER] = number
+    note(armature, now)
+
+
+def note(armature, now: Snapshot) -> None:
+    """Notes this as what changes are counted from."""
+    mesh = _mesh(armature)
     bones = dataclasses.asdict(dataclasses.replace(now.bones, rests=None))
     used = max(int((now.influences >= 0).sum(axis=1).max(initial=1)), 1)
     notes = {

@@ -353,13 +353,13 @@ def _refuse(sentence: str):
     raise OssifyError(Status.BAD_ARGUMENT, sentence)
 
 
-def _whole(name: str, value) -> int:
+def _whole(name: str, value, of: str = "settings.") -> int:
     try:
         number = operator.index(value)
     except TypeError:
-        _refuse(f"settings.{name} is {value!r}; a whole number is needed.")
+        _refuse(f"{of}{name} is {value!r}; a whole number is needed.")
     if not -(2**63) <= number < 2**63:
-        _refuse(f"settings.{name} is {number}, which no 64-bit number holds.")
+        _refuse(f"{of}{name} is {number}, which no 64-bit number holds.")
     return number
 
 
@@ -1003,7 +1003,7 @@ def add_bone(
     call = _Call(rest, frames, triangles, settings)
     call.make_room(rig, more=1)
     place = [
-        -1 if number is None else _whole(name, number)
+        -1 if number is None else _whole(name, number, "")
         for name, number in (("vertex", vertex), ("split", split))
     ]
     *structs, info = call.refs()

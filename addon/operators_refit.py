@@ -5,6 +5,7 @@ import numpy as np
 from bpy.props import BoolProperty, EnumProperty, IntProperty
 
 from . import changes, properties, refit, session
+from .armature import edit_mode
 from .modal import FAILURES, Working
 from .operators import OfRig, is_selected, rig_of
 from .options import REFIT_FIELDS, RefitOptions, Refusal
@@ -78,6 +79,18 @@ class OSSIFY_OT_refit(Working, OfRig, bpy.types.Operator):
         return {"FINISHED"}
 
 
+def note_changes(armature) -> list[tuple[str, str]]:
+    """Finds what was changed, and lists it on the rig; (kind, words)."""
+    record = armature.ossify
+    found = changes.find(armature).lines([item.frame for item in record.frames])
+    record.changes.clear()
+    for kind, words in found:
+        item = record.changes.add()
+        item.name, item.words = kind, words
+    record.looked = True
+    return found
+
+
 class OSSIFY_OT_look_for_changes(OfRig, bpy.types.Operator):
     """List what was changed on the rig since it was made or last refitted"""
 
@@ -87,17 +100,41 @@ class OSSIFY_OT_look_for_changes(OfRig, bpy.types.Operator):
 
     def execute(self, context):
         armature = rig_of(context)
-        record = armature.ossify
         for obj in (armature, *_meshes(armature)):
             if obj.mode == "EDIT":
                 obj.update_from_editmode()
-        found = changes.find(armature).lines([item.frame for item in record.frames])
-        record.changes.clear()
-        for kind, words in found:
-            item = record.changes.add()
-            item.name, item.words = kind, words
-        record.looked = True
+        found = note_changes(armature)
         self.report({"INFO"}, ", ".join(words for _, words in found) or "Nothing was changed")
+        return {"FINISHED"}
+
+
+class OSSIFY_OT_put_back(OfRig, bpy.types.Operator):
+    """Put bones that you moved or hung elsewhere back to where they were after the last solve"""
+
+    bl_idname = "ossify.put_back"
+    bl_label = "Put Back"
+    bl_options = {"REGISTER", "UNDO"}
+
+    kind: EnumProperty(
+        name="What",
+        items=[
+            ("MOVED", "Moved", "Bones that were moved"),
+            ("REPARENTED", "Reparented", "Bones that have another parent"),
+        ],
+    )
+
+    def execute(self, context):
+        armature = rig_of(context)
+        found = changes.find(armature)
+        names = found.moved if self.kind == "MOVED" else found.reparented
+        if not names:
+            self.report({"ERROR"}, f"No bone of {armature.name} was {self.kind.lower()}.")
+            return {"CANCELLED"}
+        if context.view_layer.objects.active != armature and context.mode != "OBJECT":
+            bpy.ops.object.mode_set(mode="OBJECT")
+        with edit_mode(armature, context.scene, context.view_layer) as bones:
+            changes.put_back(armature, bones, names)
+        note_changes(armature)
         return {"FINISHED"}
 
 
@@ -133,7 +170,9 @@ class OSSIFY_OT_hold(OfRig, bpy.types.Operator):
         except FAILURES as error:
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
-        self.report({"INFO"}, f"{count} {self.what.lower()} {'held' if self.held else 'let go'}")
+        noun = {"BONES": "bone", "VERTICES": "vertex", "FRAMES": "frame"}[self.what]
+        words = f"{count} {self.what.lower()}" if count != 1 else f"One {noun}"
+        self.report({"INFO"}, f"{words} {'held' if self.held else 'let go'}")
         return {"FINISHED"}
 
     def _bones(self, _context, armature) -> int:
@@ -193,7 +232,13 @@ class OSSIFY_OT_release_all(OfRig, bpy.types.Operator):
         return {"FINISHED"}
 
 
-CLASSES = (OSSIFY_OT_refit, OSSIFY_OT_look_for_changes, OSSIFY_OT_hold, OSSIFY_OT_release_all)
+CLASSES = (
+    OSSIFY_OT_refit,
+    OSSIFY_OT_look_for_changes,
+    OSSIFY_OT_put_back,
+    OSSIFY_OT_hold,
+    OSSIFY_OT_release_all,
+)
 
 
 def register() -> None:

@@ -39,6 +39,8 @@ class Options:
     frame_start: int = 1
     frame_end: int = 250
     frame_step: int = 1
+    clips: str = "ONE"  # ONE, MARKERS, TAKES
+    nla: bool = False
     keys: str = "REDUCED"  # EVERY, REDUCED
     key_tolerance: float = 0.1  # percent of the size
     hide_source: bool = True
@@ -154,11 +156,30 @@ def contradiction(settings, scene=None) -> str | None:
         return sentence
     if settings.frames == "POSES" and settings.rest == "FRAME":
         return "Shape keys as poses have no frames to take the rest shape from: choose the undeformed mesh."
+    if settings.frames == "POSES" and settings.clips != "ONE":
+        return "Shape keys as poses have no time to divide: choose one clip, or frames."
     if settings.bone_kind == "FLEXIBLE" and settings.skeleton != "NONE":
         return "Flexible bones stretch and shear, and joints do not: choose rigid bones, or no skeleton."
     if settings.root == "PLACE" and not all(map(math.isfinite, settings.root_place)):
         return "The place of the root is not finite: choose one that is near the mesh."
     return None
+
+
+@dataclasses.dataclass
+class TrackOptions:
+    """What track.py may be asked for; the range means what it means in Options."""
+
+    name: str = ""  # of the action; empty: the source's
+    frames: str = "SCENE"  # SCENE, PREVIEW, CUSTOM
+    frame_start: int = 1
+    frame_end: int = 250
+    frame_step: int = 1
+    place: str = "WORLD"  # WORLD, RIG
+    match_limit: float = 2.0  # percent of the size
+    nla: bool = False
+
+
+TRACK_FIELDS = tuple(field.name for field in dataclasses.fields(TrackOptions))
 
 
 @dataclasses.dataclass

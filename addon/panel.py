@@ -194,6 +194,7 @@ class OSSIFY_PT_motion(_Settings, bpy.types.Panel):
             column.prop(settings, "frame_end")
         if settings.frames != "POSES":
             column.prop(settings, "frame_step")
+            layout.prop(settings, "clips")
         layout.prop(settings, "rest")
         if settings.rest == "FRAME":
             layout.prop(settings, "rest_frame")
@@ -213,6 +214,7 @@ class OSSIFY_PT_result(_Settings, bpy.types.Panel):
             row = layout.row()
             row.active = settings.frames != "POSES"
             row.prop(settings, "key_tolerance")
+        layout.prop(settings, "nla")
         layout.prop(settings, "hide_source")
         layout.prop(settings, "keep_motion")
         layout.prop(settings, "seed")

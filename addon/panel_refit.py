@@ -24,6 +24,7 @@ _ICONS = {
 class OSSIFY_PT_refit(Sidebar, bpy.types.Panel):
     bl_label = "Refit"
     bl_parent_id = "OSSIFY_PT_rig"
+    bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context):
         layout, armature = self.layout, rig_of(context)
@@ -65,6 +66,8 @@ def _draw_changes(layout, record) -> None:
         row.label(text=item.words, icon=_ICONS.get(item.name, "ERROR"))
         if item.name in _KEEPS:
             row.prop(record, _KEEPS[item.name], text="Keep")
+        elif item.name in {"MOVED", "REPARENTED"}:
+            row.operator("ossify.put_back", text="Put Back").kind = item.name
 
 
 def _draw_holds(layout, armature) -> None:

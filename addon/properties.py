@@ -13,7 +13,7 @@ from bpy.props import (
     StringProperty,
 )
 
-from . import heat, native, overlay
+from . import actions, heat, native, overlay
 from .options import BAKE_FIELDS, FIELDS, REFIT_FIELDS, BakeOptions, Options, RefitOptions
 
 # Names, tooltips and limits; the defaults are those of Options.
@@ -229,6 +229,31 @@ _WORDS = {
     "frame_step": (
         IntProperty,
         {"name": "Step", "description": "Take every n-th frame", "min": 1, "soft_max": 10},
+    ),
+    "clips": (
+        EnumProperty,
+        {
+            "name": "Clips",
+            "description": "How many actions the rig gets; it is solved for all of them together",
+            "items": [
+                ("ONE", "One", "The whole motion is one action"),
+                (
+                    "MARKERS",
+                    "At Markers",
+                    "The markers of the timeline divide the range: an action begins at each, with its name",
+                ),
+                (
+                    "TAKES",
+                    "Selected Takes",
+                    "Each selected mesh is a take of the active one, with the same vertices: an action for"
+                    " each, named after it",
+                ),
+            ],
+        },
+    ),
+    "nla": (
+        BoolProperty,
+        {"name": "Push to NLA", "description": "Lay the actions into NLA tracks, one for each"},
     ),
     "keys": (
         EnumProperty,
@@ -473,10 +498,23 @@ class OssifySource(bpy.types.PropertyGroup):
     object: PointerProperty(type=bpy.types.Object, name="Source")
 
 
+class OssifyClip(bpy.types.PropertyGroup):
+    """An action of a rig, and what it replays."""
+
+    action: PointerProperty(type=bpy.types.Action, name="Action")
+    source: PointerProperty(type=bpy.types.Object, name="Source")
+    first_frame: IntProperty(name="First Frame")
+    last_frame: IntProperty(name="Last Frame")
+    frame_step: IntProperty(name="Step", default=1)
+    rms: FloatProperty(name="Error", precision=4, description="Root mean square, in percent of the size")
+    tracked: BoolProperty(name="Tracked", description="Put onto the rig later, with its weights held")
+
+
 class OssifyFrame(bpy.types.PropertyGroup):
     """The error of one frame."""
 
     frame: IntProperty(name="Frame")
+    clip: IntProperty(name="Clip", description="Which of the rig's clips it belongs to")
     error: FloatProperty(name="Error", description="Root mean square, in percent of the size")
     held: BoolProperty(name="Held", description="A refit leaves the pose of this frame as it is")
 
@@ -505,7 +543,18 @@ class OssifyFit(bpy.types.PropertyGroup):
 
 def _jump(self, context) -> None:
     if 0 <= self.frame_index < len(self.frames) and context.scene:
-        context.scene.frame_set(self.frames[self.frame_index].frame)
+        item = self.frames[self.frame_index]
+        show_clip(self.id_data, item.clip)
+        context.scene.frame_set(item.frame)
+
+
+def show_clip(armature, index: int) -> None:
+    """Plays the action of a clip, unless it is gone or lies in the NLA."""
+    data, clips = armature.animation_data, armature.ossify.clips
+    if data is not None and data.action is not None and 0 <= index < len(clips) and len(clips) > 1:
+        action = clips[index].action
+        if action is not None and action != data.action:
+            actions.assign(armature, action)
 
 
 def _show_error(self, context) -> None:
@@ -532,6 +581,8 @@ class OssifyRig(bpy.types.PropertyGroup):
     motion_file: StringProperty(name="Motion", description="The file with the motion")
     first_frame: IntProperty(name="First Frame")
     last_frame: IntProperty(name="Last Frame")
+    clips: CollectionProperty(type=OssifyClip)
+    clip_index: IntProperty(name="Clip")
 
     erms: FloatProperty(name="E_RMS", precision=4)
     size: FloatProperty(name="Size", description="Diagonal of the rest shape's box", subtype="DISTANCE")
@@ -603,6 +654,15 @@ def _blender_version() -> str:
     return bpy.app.version_string
 
 
+def remember_clip(rig, action, source, times, rms: float, tracked: bool = False):
+    """An action of the rig; rms in percent of the size."""
+    clip = rig.clips.add()
+    clip.name, clip.action, clip.source, clip.tracked = action.name, action, source, tracked
+    clip.first_frame, clip.last_frame, clip.rms = int(times[0]), int(times[-1]), rms
+    clip.frame_step = int(times[1] - times[0]) if len(times) > 1 else 1
+    return clip
+
+
 def remember(built, motion, options: Options, report) -> None:
     """Writes everything that is needed to judge the rig and to make it again onto its armature."""
     rig = built.armature.get().ossify
@@ -610,7 +670,10 @@ def remember(built, motion, options: Options, report) -> None:
     rig.settings.assign(options)
     for part in motion.parts:
         rig.sources.add().object = part.source.get()
-    rig.first_frame, rig.last_frame = int(motion.times[0]), int(motion.times[-1])
+    rig.first_frame, rig.last_frame = int(motion.times.min()), int(motion.times.max())
+    for handle, clip in built.actions:
+        rms = report.percent(report.clip_error(clip.rows))
+        remember_clip(rig, handle.get(), clip.source.find(), motion.times[clip.rows], rms)
     note_report(rig, report)
     if options.root == "PLACE" and built.skeleton is not None:
         rig.root_bone = built.bones[built.skeleton.root]
@@ -635,6 +698,9 @@ def note_report(rig, report) -> None:
         item = rig.frames[row]
         item.frame, item.error = int(report.times[row]), report.percent(float(error))
         item.name = report.poses[row] if report.poses else f"Frame {report.times[row]}"
+        item.clip = next(c for c, (_, rows) in enumerate(report.clips) if rows.start <= row < rows.stop)
+        if len(report.clips) > 1:
+            item.name = f"{report.clips[item.clip][0]} {report.times[row]}"
 
 
 def note_refit(rig, result) -> None:
@@ -656,6 +722,7 @@ CLASSES = (
     OssifyBake,
     OssifyRefit,
     OssifySource,
+    OssifyClip,
     OssifyFrame,
     OssifyWish,
     OssifyChange,

@@ -45,7 +45,10 @@ def _captured(scene, layer, armature) -> Generator[float, None, memory.Kept]:
         settings.frames = "CUSTOM"
         settings.frame_start, settings.frame_end = armature.ossify.first_frame, armature.ossify.last_frame
     hidden = [obj for obj in objects if obj.hide_viewport or obj.hide_get(view_layer=layer)]
-    states = [(Handle.of("objects", obj), obj.hide_viewport, obj.hide_render) for obj in hidden]
+    states = [
+        (Handle.of("objects", obj), obj.hide_get(view_layer=layer), obj.hide_viewport, obj.hide_render)
+        for obj in hidden
+    ]
     try:
         for obj in hidden:
             build.hide(obj, layer, False)
@@ -53,10 +56,10 @@ def _captured(scene, layer, armature) -> Generator[float, None, memory.Kept]:
         motion = yield from capture(scene, layer, objects, settings)
         _check_source(armature, motion, layer)
     finally:
-        for handle, viewport, render in states:
+        for handle, eye, viewport, render in states:
             obj = handle.find()
             if obj is not None:
-                build.hide(obj, layer, True)
+                build.hide(obj, layer, eye)
                 obj.hide_viewport, obj.hide_render = viewport, render
     if len(motion.times) != len(armature.ossify.frames):
         raise Refusal(f"The source has {len(motion.times)} poses, the rig {len(armature.ossify.frames)}.")

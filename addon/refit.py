@@ -10,6 +10,7 @@ rise; an error, or closing the generator, leaves it as it was.
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import math
 from collections.abc import Generator
 from typing import NamedTuple
@@ -17,7 +18,7 @@ from typing import NamedTuple
 import bpy
 import numpy as np
 
-from . import channels, heat, keys, memory, native, properties, report, rewrite, standing
+from . import actions, channels, heat, keys, memory, native, properties, report, rewrite, standing
 from .capture import Motion
 from .changes import HELD, Changes, find
 from .convert import Clock, Step, each, step, watch
@@ -79,23 +80,24 @@ def trouble(armature) -> str | None:
             f"The motion of {armature.name} was not kept, and its source is gone: choose another one with the"
             " same mesh."
         )
-    return None
+    return actions.trouble(armature)
 
 
-def check(armature) -> Changes:
-    """Refuses what cannot be refitted; what has changed."""
+def check(armature) -> tuple[memory.Snapshot, Changes]:
+    """Refuses what cannot be refitted; the rig as it is, and what has changed."""
     native.library()
     sentence = trouble(armature)
     if sentence:
         raise Refusal(sentence)
     standing.check(armature)
-    changes = find(armature)
+    now = memory.read(armature)
+    changes = find(armature, now)
     if changes.retopologised:
         raise Refusal(
             f"{changes.retopologised[0]} has other vertices or faces than when the rig was made: the motion"
             " does not fit it any more. Undo that, or convert the source again."
         )
-    return changes
+    return now, changes
 
 
 # ---- solving
@@ -127,9 +129,21 @@ def _claim(start: Start, poses, settings: native.Settings, armature, rows: np.nd
         bone = armature.data.bones[name]
         middle = (np.array(bone.head_local) + np.array(bone.tail_local)) / 2
         vertex = int(np.argmin(np.linalg.norm(points - middle, axis=1)))
-        given = _holding(start, rows)
+        given = _weighted(_holding(start, rows), poses, settings)
         grown = native.add_bone(*poses, given, vertex=vertex, settings=settings)
         start.claimed = _whole(start.claimed, grown, rows)
+
+
+def _weighted(rig: native.Rig, poses, settings: native.Settings) -> native.Rig:
+    """The same with weights for the vertices that have lost theirs, as the bones move."""
+    bare = (rig.influence_bones < 0).all(axis=1)
+    if not bare.any():
+        return rig
+    held = {"held_transforms": np.ones(rig.transforms.shape[:2], bool), "held_vertices": ~bare}
+    settings = dataclasses.replace(settings, rest_mode="fixed")
+    solved, _ = native.decompose(*poses, settings, dataclasses.replace(rig, **held))
+    found = {name: getattr(solved, name) for name in ("influence_bones", "influence_weights")}
+    return dataclasses.replace(rig, **found)
 
 
 def _part(rig: native.Rig, rows: np.ndarray) -> native.Rig:
@@ -217,7 +231,7 @@ def _solve(armature, start: Start, motion: Motion, options: RefitOptions) -> Gen
 
 
 @dataclasses.dataclass
-class _Written:
+class Written:
     """What is to be written: only what is another than before."""
 
     transforms: np.ndarray  # [f][b][4][4]
@@ -225,6 +239,7 @@ class _Written:
     weighted: np.ndarray  # [v]
     shaped: np.ndarray  # [v]
     rig: native.Rig
+    keys: rewrite.Keys | None = None  # once they were planned
 
 
 def _below(armature, names: list[str], changed: np.ndarray) -> np.ndarray:
@@ -238,7 +253,7 @@ def _below(armature, names: list[str], changed: np.ndarray) -> np.ndarray:
     return result
 
 
-def _to_write(armature, start: Start, rig: native.Rig) -> _Written:
+def _to_write(armature, start: Start, rig: native.Rig) -> Written:
     before, after, new = start.rig.dense_weights(), rig.dense_weights(), len(start.claims)
     changed = (rig.transforms != start.claimed.transforms).any(axis=(2, 3)) & start.free
     changed |= start.rebased & ~_told(armature, start.names)
@@ -249,7 +264,7 @@ def _to_write(armature, start: Start, rig: native.Rig) -> _Written:
     weighted = (np.pad(before, ((0, 0), (0, new))) != after).any(axis=1) | (np.abs(total - 1) > _WHOLE)
     weighted = (weighted | start.returned) & ~start.held.vertices
     shaped = ((rig.rest != start.rig.rest).any(axis=1) | start.reshaped) & ~start.held.rest
-    return _Written(transforms, ~_below(armature, start.names, changed), weighted, shaped, rig)
+    return Written(transforms, ~_below(armature, start.names, changed), weighted, shaped, rig)
 
 
 def _told(armature, names: list[str]) -> np.ndarray:
@@ -257,23 +272,35 @@ def _told(armature, names: list[str]) -> np.ndarray:
     return np.array([bool(armature.data.bones[name].get(HELD)) for name in names])
 
 
-def _write(armature, meshes: list, start: Start, wanted: _Written) -> Keyed:
-    options = armature.ossify.settings.options()
+def _skin_after(start: Start, wanted: Written) -> standing.Skin:
+    """For the boxes around what each bone moves."""
+    painted = np.where(wanted.weighted[:, None], wanted.rig.dense_weights(), start.painted)
+    rest = np.where(wanted.shaped[:, None], wanted.rig.rest, start.skin.rest)
+    return dataclasses.replace(start.skin, painted=painted, rest=rest)
+
+
+def _write(armature, meshes: list, start: Start, wanted: Written) -> Keyed:
+    """Weights, rest and keys; the first time, on the trial, keys are also planned."""
     for obj, rows in zip(meshes, start.skin.slices, strict=True):
         some = np.flatnonzero(wanted.shaped[rows])
         if len(some):
             rewrite.write_rest(obj, armature, some, wanted.rig.rest[rows][some])
         some = np.flatnonzero(wanted.weighted[rows])
         if len(some):
-            influences = (wanted.rig.influence_bones[rows][some], wanted.rig.influence_weights[rows][some])
-            rewrite.write_weights(obj, some, *influences, start.names, start.held.groups)
+            influences = wanted.rig.influence_bones[rows][some], wanted.rig.influence_weights[rows][some]
+            present = start.painted[rows][some]
+            rewrite.write_weights(obj, some, *influences, start.names, start.held.groups, present)
     if wanted.held.all():
         return keyed_of(armature, start.names)
     action = keys.action_of(armature) or bpy.data.actions.new(armature.name)
-    times = [item.frame for item in armature.ossify.frames]
-    return rewrite.write_keys(
-        armature, action, wanted.transforms, np.array(times), start.names, options, wanted.held
+    times = np.array([item.frame for item in armature.ossify.frames])
+    if wanted.keys is not None:
+        return rewrite.put_keys(armature, action, times, wanted.keys)
+    options, skin = armature.ossify.settings.options(), _skin_after(start, wanted)
+    keyed, wanted.keys = rewrite.settle_keys(
+        armature, action, wanted.transforms, times, start.names, options, wanted.held, skin
     )
+    return keyed
 
 
 # ---- how well it fits
@@ -321,14 +348,15 @@ def _by_mesh(motion: Motion, before: report.Report, after: report.Report) -> lis
 # ---- all of it
 
 
-def _print_of(armature) -> bytes:
+def _print_of(now: memory.Snapshot) -> bytes:
     """Another one after any change that a refit must not overlook."""
-    now = memory.read(armature)
-    arrays = (now.bones.rests, now.channels, now.influences, now.weights, now.rest)
-    return b"".join(np.ascontiguousarray(a).tobytes() for a in arrays)
+    total = hashlib.blake2b()
+    for array in (now.bones.rests, now.channels, now.influences, now.weights, now.rest):
+        total.update(np.ascontiguousarray(array))
+    return total.digest()
 
 
-def _finish(armature, start: Start, wanted: _Written, result: Refitted) -> None:
+def _finish(armature, start: Start, wanted: Written, result: Refitted) -> None:
     """Into the rig itself."""
     meshes = memory.meshes_of(armature)
     if result.written:
@@ -349,8 +377,10 @@ def refit(
     """bones: names of those that are selected; vertices: object name -> [v] likewise. They count if the
     options say so."""
     clock = Clock()
-    changes = check(armature)
-    handle, mark = Handle.of("objects", armature), _print_of(armature)
+    now, changes = check(armature)
+    if options.motion == "SOURCE":
+        memory.check(armature.ossify.settings.options())
+    handle, mark = Handle.of("objects", armature), _print_of(now)
     start = start_of(armature, options, changes, set(bones), vertices or {})
     reading = motion_of(scene, view_layer, armature, start.skin, options.motion)
     motion = yield from each("Reading", reading, 0.0, 0.5)
@@ -374,7 +404,10 @@ def refit(
     finally:
         trial.remove()
     armature = handle.get()
-    if _print_of(armature) != mark:
+    sentence = trouble(armature)  # a mode may have been entered
+    if sentence:
+        raise Refusal(sentence)
+    if _print_of(memory.read(armature)) != mark:
         raise Refusal(f"{armature.name} was changed while Ossify was working: it is as you left it.")
     written = after.rms <= before.rms * (1 + _RISEN)
     after = after if written else before
@@ -382,5 +415,9 @@ def refit(
     lines = _by_bone(start, solved if written else rig, before, after), _by_mesh(motion, before, after)
     result = Refitted(armature, written, before, after, *lines, changes)
     _finish(armature, start, wanted, result)
+    if written and options.motion == "SOURCE" and len(motion.parts) == len(armature.ossify.meshes):
+        memory.keep(
+            armature, motion, armature.ossify.settings.options()
+        )  # it is the rig's motion from now on
     view_layer.update()
     return result

@@ -19,6 +19,7 @@ class Start:
     names: list[str]  # of the bones that take part, those that claim vertices last
     claims: list[str]  # added by the artist and without a vertex
     skin: standing.Skin
+    painted: np.ndarray  # [v][b] as they are; the skin has what is given back
     transforms: np.ndarray  # [f][b][4][4]
     rebased: np.ndarray  # [b] true: their place or their parent is another, so their keys mean another motion
     held: Holds
@@ -139,6 +140,22 @@ def _scope(options: RefitOptions, bones, vertices, names, skin, times):
     return moving, chosen, rows
 
 
+def _limits(armature, options: RefitOptions, changes: Changes, chosen, skin, names, times):
+    """What is held, by the artist or because it is not asked for; [f][b] the transforms that may change"""
+    record, held = armature.ossify, holds(armature, skin, names, changes)
+    flexible = record.settings.bone_kind == "FLEXIBLE"
+    held.transforms = rewrite.held_with_ancestors(
+        armature, keys.action_of(armature), names, held.transforms, len(times), flexible
+    )
+    free, bones, rows = _scope(options, *chosen, names, skin, times)
+    held.vertices |= ~rows
+    held.groups |= ~bones
+    if not options.rest or options.only == "BONES":
+        held.rest[:] = True
+    held.rest |= ~rows
+    return held, free & ~held.transforms
+
+
 def start_of(armature, options: RefitOptions, changes: Changes, bones, vertices) -> Start:
     record = armature.ossify
     meshes, every = memory.meshes_of(armature), standing.bone_names(armature)
@@ -147,33 +164,19 @@ def start_of(armature, options: RefitOptions, changes: Changes, bones, vertices)
     used, claims = _names(armature, changes, skin, every, options.solve)
     names = [*used, *claims]
     skin.painted = np.ascontiguousarray(skin.painted[:, [every.index(name) for name in names]])
+    painted = skin.painted.copy()
     transforms, rebased = _transforms(armature, changes, names, times)
     returned, reshaped = _give_back(armature, changes, skin, names)
-    held = holds(armature, skin, names, changes)
-    flexible = record.settings.bone_kind == "FLEXIBLE"
-    action = keys.action_of(armature)
-    held.transforms = rewrite.held_with_ancestors(
-        armature, action, names, held.transforms, len(times), flexible
-    )
-    free, chosen, rows = _scope(options, bones, vertices, names, skin, times)
-    held.vertices |= ~rows
-    held.groups |= ~chosen
-    if not options.rest or options.only == "BONES":
-        held.rest[:] = True
-    held.rest |= ~rows
-    solid = (
-        transforms
-        if flexible
-        else np.where(held.transforms[..., None, None], transforms, standing.rigid(transforms))
-    )
+    held, free = _limits(armature, options, changes, (bones, vertices), skin, names, times)
+    solid = transforms
+    if record.settings.bone_kind == "RIGID":  # what is held may be anything
+        solid = np.where(held.transforms[..., None, None], transforms, standing.rigid(transforms))
     rig = native.Rig(
         np.ascontiguousarray(solid[:, : len(used), :3]),
         *_influences(skin, held, len(used)),
         skin.rest.astype(np.float32),
     )
-    return Start(
-        names, claims, skin, transforms, rebased, held, free & ~held.transforms, returned, reshaped, rig
-    )
+    return Start(names, claims, skin, painted, transforms, rebased, held, free, returned, reshaped, rig)
 
 
 def _influences(skin: standing.Skin, held: Holds, count: int) -> tuple[np.ndarray, np.ndarray]:

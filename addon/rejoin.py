@@ -7,10 +7,13 @@ keys, and what an artist has added to them is kept.
 
 from __future__ import annotations
 
+import dataclasses
+from typing import NamedTuple
+
 import bpy
 import numpy as np
 
-from . import keys, native, standing
+from . import actions, keys, native, standing
 from .armature import plan_bones, rearrange
 from .keying import ROOT, Keyed, key
 from .options import Options, Refusal
@@ -35,6 +38,56 @@ def _rename_wishes(rig, renamed: dict[str, str]) -> None:
     rig.root_bone = renamed.get(rig.root_bone, rig.root_bone)
 
 
+# ---- the motion
+
+
+class _Clip(NamedTuple):
+    action: object
+    times: np.ndarray  # [f]
+
+
+def _clips(armature) -> list[_Clip]:
+    """All actions that the rig is known to have, the one it plays first: new bones need new keys in each."""
+    record, now = armature.ossify, keys.action_of(armature)
+    found = [
+        _Clip(clip.action, np.arange(clip.first_frame, clip.last_frame + 1, clip.frame_step))
+        for clip in record.clips
+        if clip.action is not None
+    ]
+    if now is None and found:
+        return found
+    mine = [clip for clip in found if clip.action == now]
+    if not mine:
+        times = np.array([item.frame for item in record.frames])
+        mine = [_Clip(now or bpy.data.actions.new(armature.name), times)]
+    return [*mine, *(clip for clip in found if clip.action != now)]
+
+
+def _read(armature, scene, layer, names: list[str], clips: list[_Clip]) -> np.ndarray:
+    """[f][b][4][4] of all clips, one after the other"""
+    found = []
+    for clip in clips:
+        actions.assign(armature, clip.action)
+        if len(clips) > 1:  # of one, what was posed without a key counts
+            actions.rest_pose(armature, clip.action, names)
+        found.append(standing.read_transforms(armature, scene, layer, names, clip.times.tolist()))
+    return np.concatenate(found)
+
+
+def _key(armature, clips: list[_Clip], rig, body: np.ndarray, plan, options: Options, poses) -> Keyed:
+    """Keys every clip with its part of the transforms."""
+    keyed, start = [], 0
+    for clip in clips:
+        rows = slice(start, start + len(clip.times))
+        start = rows.stop
+        part = dataclasses.replace(rig, transforms=rig.transforms[rows])
+        some = dataclasses.replace(plan, transforms=plan.transforms[rows])
+        keyed.append(key(armature, clip.action, part, body[rows], clip.times, some, options, poses))
+    found = [clip.action for clip in clips]
+    extra = actions.complete(armature, found, [ROOT, *plan.names]) if len(found) > 1 else 0
+    return Keyed.of(keyed, extra)
+
+
 # ---- all of it
 
 
@@ -45,11 +98,12 @@ def rejoin(context, armature) -> tuple[native.Skeleton, Keyed]:
     if options.bone_kind == "FLEXIBLE":
         raise Refusal("Flexible bones stretch and shear, and joints do not: this rig cannot have a skeleton.")
     standing.check(armature)
-    names, times = bone_names(armature), [item.frame for item in record.frames]
+    names, clips = bone_names(armature), _clips(armature)
+    now = clips[0].action
     armature.data.pose_position = "POSE"
     skin = standing.read_skin(armature, names)
     rest, dense, triangles = skin.rest[skin.moved], skin.weights()[skin.moved], skin.moved_triangles()
-    transforms = standing.read_transforms(armature, scene, layer, [ROOT, *names], times)
+    transforms = _read(armature, scene, layer, [ROOT, *names], clips)
     body, moved = np.split(standing.rigid(transforms), [1], axis=1)
     rig = native.Rig(np.ascontiguousarray(moved[:, :, :3]), *standing.sparse(dense), rest.astype(np.float32))
     skeleton = native.connect(rig, triangles, _wishes(record, options, names))
@@ -57,11 +111,12 @@ def rejoin(context, armature) -> tuple[native.Skeleton, Keyed]:
     taken = {group.name for obj in meshes_of(armature) for group in obj.vertex_groups} - set(names)
     poses = [item.name for item in record.frames] if options.frames == "POSES" else None
     plan = plan_bones(rig, triangles, np.array(armature.matrix_world), options, taken, skeleton, bool(poses))
-    action = armature.animation_data.action if armature.animation_data else None
-    action = action or bpy.data.actions.new(armature.name)
-    keys.clear(armature, [ROOT, *names])
+    for clip in clips:
+        actions.assign(armature, clip.action)
+        keys.clear(armature, [ROOT, *names])
     rearrange(armature, scene, layer, names, plan)
-    keyed = key(armature, action, rig, body[:, 0], np.array(times), plan, options, poses)
+    keyed = _key(armature, clips, rig, body[:, 0], plan, options, poses)
+    actions.assign(armature, now)
     _rename_wishes(record, dict(zip(names, plan.names, strict=True)))
     _remember(record, keyed, plan)
     layer.update()

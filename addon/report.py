@@ -13,7 +13,7 @@ from collections.abc import Generator
 
 import numpy as np
 
-from . import joints, native
+from . import actions, joints, native
 from .build import Built
 from .capture import Motion, matrix_of, positions
 from .native import Info, Rig, Skeleton
@@ -33,12 +33,14 @@ class Report:
     worst_object: str
     worst_vertex: int
     worst_frame: int
+    worst_row: int  # the same, counted from 0
     worst_pose: str
     keys_moved: float  # the most that keys left out move a vertex
     frame_error: np.ndarray  # [f] root mean square over the vertices
     vertex_error: np.ndarray  # [v] root mean square over the frames
     times: np.ndarray  # [f]
     poses: list[str] | None
+    clips: list[tuple[str, slice]]  # names and rows
     solver: Info
     free: Info | None  # the solver's, before joints held
     skeleton: Skeleton | None
@@ -58,9 +60,28 @@ class Report:
     def percent(self, distance: float) -> float:
         return 100 * distance / self.size
 
+    @property
+    def worst_clip(self) -> str:
+        """The name of the clip with the largest error."""
+        return next(name for name, rows in self.clips if rows.start <= self.worst_row < rows.stop)
+
+    def clip_error(self, rows: slice) -> float:
+        """Root mean square over the vertices and the frames of a clip."""
+        return math.sqrt(float((self.frame_error[rows] ** 2).mean()))
+
+    def clip_lines(self) -> list[str]:
+        if len(self.clips) < 2:
+            return []
+        return [
+            f"clip {name}: {rows.stop - rows.start} frames, error {self.percent(self.clip_error(rows)):.3g} %"
+            for name, rows in self.clips
+        ]
+
     def lines(self) -> list[str]:
         """For people."""
         where = f"pose {self.worst_pose}" if self.worst_pose else f"frame {self.worst_frame}"
+        if len(self.clips) > 1:
+            where += f" of {self.worst_clip}"
         return [
             f"{self.bones} bones on {self.vertices} vertices, {len(self.times)} frames",
             f"error {self.percent(self.rms):.3g} % of the size (root mean square; E_RMS {self.erms:.3g})",
@@ -69,6 +90,7 @@ class Report:
             f" of {self.worst_object} in {where}",
             f"{self.keys} keys of {self.keys_if_every}; leaving the others out moves no vertex by more than"
             f" {self.percent(self.keys_moved):.2g} %",
+            *self.clip_lines(),
             *self.skeleton_lines(),
             "{} as a rig, {} as shape keys, {} as a point cache".format(*self.sizes()),
         ]
@@ -102,6 +124,10 @@ class Report:
         """As a rig, as shape keys, as a point cache; in words."""
         return tuple(map(size_words, (self.rig_bytes, self.shape_key_bytes, self.cache_bytes)))
 
+    def _frame_errors(self, rows: slice) -> dict[int, float]:
+        errors = zip(self.times[rows].tolist(), self.frame_error[rows].tolist(), strict=True)
+        return dict(errors)
+
     def to_json(self) -> dict:
         """For pipelines: plain values, distances in scene units and in percent of the size."""
         names = "erms size bones vertices influences keys keys_if_every rig_bytes shape_key_bytes cache_bytes"
@@ -123,10 +149,19 @@ class Report:
             "vertex": self.worst_vertex,
             "frame": self.worst_frame,
             "pose": self.worst_pose or None,
+            "clip": self.worst_clip,
         }
-        values["frame_error"] = {
-            int(time): float(error) for time, error in zip(self.times, self.frame_error, strict=True)
-        }
+        if len(self.clips) == 1:
+            values["frame_error"] = self._frame_errors(slice(None))
+        values["clips"] = [
+            {
+                "name": name,
+                "rms": self.clip_error(rows),
+                "rms_percent": self.percent(self.clip_error(rows)),
+                "frame_error": self._frame_errors(rows),
+            }
+            for name, rows in self.clips
+        ]
         values["solver"] = {
             "erms": self.solver.erms,
             "rms_percent": self.solver.rms_percent,
@@ -154,13 +189,28 @@ class _Stage:
 
     def __init__(self, built: Built, motion: Motion):
         self.built, self.motion = built, motion
+        self._space, self._back = np.eye(4), np.eye(4)
+
+    def _from_world(self, depsgraph) -> np.ndarray:
+        """[4][4] to the armature, which hardly ever moves."""
+        space = matrix_of(self.built.armature.get().evaluated_get(depsgraph))
+        if not np.array_equal(space, self._space):
+            self._space, self._back = space, np.linalg.inv(space)
+        return self._back
+
+    def play(self, row: int) -> None:
+        """Gives the armature the action of the clip that begins in this row, if one does."""
+        for handle, clip in self.built.actions:
+            if len(self.built.actions) > 1 and clip.rows.start == row:
+                actions.assign(self.built.armature.get(), handle.get())
 
     def replay(self, row: int, out: np.ndarray) -> None:
         """out [v][3]: where Blender puts the vertices, in the armature's space"""
+        self.play(row)
         scene = self.built.workshop.get()
         scene.frame_set(int(self.motion.times[row]))
         depsgraph = scene.view_layers[0].depsgraph
-        back = np.linalg.inv(matrix_of(self.built.armature.get().evaluated_get(depsgraph)))
+        back = self._from_world(depsgraph)
         for handle, part in zip(self.built.meshes, self.motion.parts, strict=True):
             evaluated = handle.get().evaluated_get(depsgraph)
             matrix = back @ np.array(evaluated.matrix_world, np.float64)
@@ -200,6 +250,7 @@ def measure(
         distances[row] = np.sqrt(((replayed - motion.frames[row]) ** 2).sum(axis=1))
         moved = max(moved, float(((replayed - expected[row % _BLOCK]) ** 2).sum(axis=1).max()))
         yield (row + 1) / frames
+    stage.play(0)
     stage.show_live_modifiers(shown)
     return _report(built, motion, rig, info, free, distances, math.sqrt(moved))
 
@@ -226,12 +277,15 @@ def _report(
         worst_object=part.name,
         worst_vertex=int(vertex - part.vertices.start),
         worst_frame=int(motion.times[frame]),
+        worst_row=int(frame),
         worst_pose=motion.poses[frame] if motion.poses else "",
         keys_moved=moved,
         frame_error=np.sqrt(squares.mean(axis=1)),
         vertex_error=np.sqrt(squares.mean(axis=0)),
         times=motion.times,
         poses=motion.poses,
+        clips=[(handle.get().name, clip.rows) for handle, clip in built.actions]
+        or [(motion.parts[0].name, slice(0, frames))],
         solver=info,
         free=free,
         skeleton=built.skeleton,

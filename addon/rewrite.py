@@ -25,14 +25,16 @@ _ROUNDS = 3  # of keying, when constraints answer to what was keyed
 # ---- weights
 
 
-def write_weights(obj, rows, influence_bones, influence_weights, names: list[str], held=None) -> None:
+def write_weights(
+    obj, rows, influence_bones, influence_weights, names: list[str], held=None, present=None
+) -> None:
     """Replaces the weights that these vertices have in the groups `names`.
 
     rows [n], influences [n][k]. held [b]: groups that keep their weights; the others share what they leave.
-    A vertex that has its weights already is not touched.
+    present [n][b]: what is painted, if that is known. A vertex that has its weights already is not touched.
     """
     rows, held = np.asarray(rows, int), np.zeros(len(names), bool) if held is None else np.asarray(held, bool)
-    present = standing.painted(obj, names)[rows]
+    present = standing.painted(obj, names)[rows] if present is None else present
     left = np.maximum(1 - present[:, held].sum(axis=1, dtype=np.float32), 0)
     free = (influence_bones >= 0) & ~held[influence_bones]
     amounts = np.where(free, influence_weights, 0).astype(np.float64)
@@ -188,7 +190,8 @@ def _pin(armature, chain: channels.Chain, joined: np.ndarray, links, options: Op
     )
 
 
-def _links(armature, writer: Writer, transforms, names, options: Options, held) -> tuple[Links, list[_Bone]]:
+def _links(armature, writer: Writer, transforms, names, options: Options, held, skin):
+    """The chain, and its links to be."""
     frames, flexible = len(transforms), options.bone_kind == "FLEXIBLE"
     bones = armature.data.bones
     links = _bones(armature, names, flexible)
@@ -208,7 +211,7 @@ def _links(armature, writer: Writer, transforms, names, options: Options, held) 
     chain = channels.Chain(
         rest=rest,
         parents=parents,
-        boxes=_boxes(armature, links, names, standing.read_skin(armature, names)),
+        boxes=_boxes(armature, links, names, skin),
         transforms=moved,
         rigid=not flexible,
         follows=follows,
@@ -238,6 +241,48 @@ def _wander(armature, action, links: list[_Bone], chain: channels.Chain) -> bool
     )
 
 
+@dataclasses.dataclass
+class Keys:
+    """What there is to write."""
+
+    links: Links
+    bones: list[_Bone]
+    tracks: list
+    size: float
+
+
+def put_keys(armature, action, times, planned: Keys) -> Keyed:
+    """Writes what settle_keys found on a copy of the same rig."""
+    return _put(Writer(armature, action, times, planned.size), planned)
+
+
+def _put(writer: Writer, planned: Keys) -> Keyed:
+    keyed = keying.put(writer, planned.links, planned.tracks)
+    for link, follows in zip(planned.bones, planned.links.chain.follows, strict=True):
+        if follows and link.column >= 0:
+            for name in filter(None, (link.name, link.inner)):
+                writer.leave(name)
+    return dataclasses.replace(keyed, keys=writer.keys, keys_if_every=writer.keys_if_every)
+
+
+def settle_keys(
+    armature, action, transforms, times, names: list[str], options: Options, held=None, skin=None
+) -> tuple[Keyed, Keys]:
+    """As write_keys, and what was written; skin: that of the rig, if it is known."""
+    skin = standing.read_skin(armature, names) if skin is None else skin
+    size, poses = placement.diagonal(skin.rest), options.frames == "POSES"
+    transforms = np.asarray(transforms, np.float64)
+    for _ in range(_ROUNDS):
+        writer = Writer(armature, action, times, size)
+        links, bones = _links(armature, writer, transforms, names, options, held, skin)
+        planned = Keys(links, bones, keying.tracks_of(links, writer.times, size, options, poses), size)
+        keyed = _put(writer, planned)
+        if not _wander(armature, action, bones, links.chain):
+            break
+    armature.update_tag(refresh={"TIME"})
+    return keyed, planned
+
+
 def write_keys(armature, action, transforms, times, names: list[str], options: Options, held=None) -> Keyed:
     """Keys these bones in their places, by transforms [f][b][4][4] rest to frame, in the frames `times`.
 
@@ -245,16 +290,4 @@ def write_keys(armature, action, transforms, times, names: list[str], options: O
     bit, and with it what is above it; bones with constraints or drivers are held anyway. The root is keyed if
     it is among the names.
     """
-    size = placement.diagonal(standing.read_skin(armature, names).rest)
-    for _ in range(_ROUNDS):
-        writer = Writer(armature, action, times, size)
-        links, bones = _links(armature, writer, np.asarray(transforms, np.float64), names, options, held)
-        keyed = keying.write(writer, links, options, options.frames == "POSES")
-        if not _wander(armature, action, bones, links.chain):
-            break
-    for link, follows in zip(bones, links.chain.follows, strict=True):
-        if follows and link.column >= 0:
-            for name in filter(None, (link.name, link.inner)):
-                writer.leave(name)
-    armature.update_tag(refresh={"TIME"})
-    return dataclasses.replace(keyed, keys=writer.keys, keys_if_every=writer.keys_if_every)
+    return settle_keys(armature, action, transforms, times, names, options, held)[0]

@@ -92,6 +92,51 @@ def chain(name, side, parent, at):
     return [Bone(n, p, a, b) for n, p, a, b in zip(names, [parent, *names], at, at[1:], strict=False)]
 
 
+def octopus():
+    """A mantle above a head, and eight arms of four bones that lie on the ground."""
+    bones = [
+        Bone("head", "", (0, 0, 0.25), (0, 0, 0.7)),
+        Bone("mantle", "head", (0, 0, 0.7), (0, 0.3, 1.2)),
+    ]
+    for arm in range(8):
+        side, sign = ("L", 1) if arm < 4 else ("R", -1)
+        direction = math.radians(-67.5 + 45 * (arm % 4))
+        reaches, heights = (0.24, 0.55, 0.9, 1.25, 1.55), (0.3, 0.2, 0.1, 0.06, 0.05)
+        at = [
+            (sign * reach * math.cos(direction), reach * math.sin(direction), height)
+            for reach, height in zip(reaches, heights, strict=True)
+        ]
+        bones += chain(f"arm{arm % 4 + 1}", side, "head", at)
+    return tuple(bones)
+
+
+def dragon():
+    """A trunk of three bones, a long neck, a longer tail, four legs, wings of two bones and three fingers."""
+    trunk = [(0, 0.4, 1.0), (0, 0.0, 1.05), (0, -0.4, 1.1), (0, -0.75, 1.15)]
+    neck = [trunk[-1], (0, -0.95, 1.35), (0, -1.05, 1.6), (0, -1.2, 1.8), (0, -1.5, 1.78)]
+    tail = [(0, 0.4, 1.0), *((0, 0.75 + 0.33 * i, 0.92 - 0.12 * i) for i in range(6))]
+    bones = [
+        Bone("spine.1", "", trunk[0], trunk[1]),
+        Bone("spine.2", "spine.1", trunk[1], trunk[2]),
+        Bone("spine.3", "spine.2", trunk[2], trunk[3]),
+        *chain("neck", "M", "spine.3", neck),
+        *chain("tail", "M", "spine.1", tail),
+    ]
+    for side, sign in (("L", 1), ("R", -1)):
+        front = ((0.18, -0.65, 1.0), (0.26, -0.55, 0.65), (0.27, -0.65, 0.3), (0.27, -0.68, 0.06))
+        back = ((0.16, 0.3, 0.95), (0.3, 0.15, 0.6), (0.3, 0.4, 0.3), (0.3, 0.3, 0.06))
+        wing = ((0.12, -0.35, 1.28), (0.5, -0.2, 1.5), (0.95, -0.35, 1.6))
+        tips = ((1.5, -0.45, 1.7), (1.45, 0.0, 1.62), (1.2, 0.4, 1.5))
+        for name, parent, at in (("arm", "spine.3", front), ("leg", "spine.1", back)):
+            toe = (at[-1][0], at[-1][1] - 0.2, 0.05)
+            bones += chain(name, side, parent, [(sign * x, y, z) for x, y, z in (*at, toe)])
+        mirrored = [(sign * x, y, z) for x, y, z in (*wing, *tips)]
+        bones += chain("wing", side, "spine.3", mirrored[:3])
+        for i, tip in enumerate(mirrored[3:]):
+            bones += chain(f"finger{i + 1}", side, f"wing.2.{side}", [mirrored[2], tip])
+    return tuple(bones)
+
+
 CREATURES = {
     "human": Creature("Basic.basic_human", r"breast|pelvis|heel|spine\.005", HUMAN),
     "cat": Creature(
@@ -175,5 +220,29 @@ CREATURES = {
         ((r"thorax", 0.2), (r"head", 0.13), (r"abdomen", 0.3), (r"feeler", 0.03), (r"", 0.045)),
         5000,
         spider(),
+    ),
+    "octopus": Creature(
+        "",
+        r"$",
+        ((r"head", 0.24), (r"mantle", 0.26), (r"arm\d\.[12]", 0.07), (r"", 0.045)),
+        5000,
+        octopus(),
+    ),
+    "dragon": Creature(
+        "",
+        r"$",
+        (
+            (r"spine", 0.17),
+            (r"neck\.4", 0.1),
+            (r"neck", 0.075),
+            (r"tail\.[12]", 0.09),
+            (r"tail", 0.055),
+            (r"(arm|leg)\.1", 0.085),
+            (r"arm|leg", 0.055),
+            (r"wing", 0.045),
+            (r"", 0.03),
+        ),
+        6000,
+        dragon(),
     ),
 }

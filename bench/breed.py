@@ -1,4 +1,4 @@
-"""Makes a made-up creature; runs in a Python that has bpy:  breed.py OUTFOLDER swing,hinges NAME
+"""Makes a made-up creature; runs in a Python that has bpy:  breed.py OUTFOLDER swing,hinges NAME [SEED]
 
 bones     of a rigify metarig, without those the bestiary leaves out
 body      capsules around the bones, remeshed to one closed surface; small parts get smaller triangles
@@ -7,6 +7,8 @@ weights   Blender's automatic ones, at most 4 bones a vertex; bones that move ne
 motion    every joint turns, the root also moves: "swing" about all axes; "hinges" about one fixed axis each,
           one joint in seven nearly stiff, and with noise on all frames
 frames    as Blender's armature modifier deforms the body
+SEED      other than 0: a relative of the creature, thinner here and thicker there, finer or coarser, in
+          another motion
 """
 
 import heapq
@@ -35,10 +37,24 @@ STIFF_ONE_IN = 7
 STIFF_ANGLE = math.radians(2)
 NOISE = 0.0005  # of the diagonal
 GRADING = 0.85  # triangles' size follows girth to this power
+THINNEST, THICKEST = 0.8, 1.25  # a relative's girths
+COARSEST, FINEST = 0.7, 1.6  # and its number of vertices
 
 
 class Failure(Exception):
     """One sentence."""
+
+
+def relative(creature, random):
+    girths = tuple((name, girth * random.uniform(THINNEST, THICKEST)) for name, girth in creature.girths)
+    return creature._replace(
+        girths=girths, vertices=round(creature.vertices * random.uniform(COARSEST, FINEST))
+    )
+
+
+def random_of(name, seed, what):
+    """A generator of its own for each use; creatures of seed 0 are older than the seed."""
+    return np.random.default_rng([zlib.crc32(name.encode()), what, *([seed] if seed else [])])
 
 
 # ---- bones
@@ -452,8 +468,7 @@ def in_rest(rig, bones, axes):
     )
 
 
-def arrays_of(name, variant, points, triangles, bones, weights):
-    random = np.random.default_rng([zlib.crc32(name.encode()), list(VARIANTS).index(variant)])
+def arrays_of(random, variant, points, triangles, bones, weights):
     diagonal = float(np.linalg.norm(np.ptp(points, axis=0)))
     rig, body = armature_of(bones), body_object(points, triangles)
     bind(body, rig, bones, weights)
@@ -477,8 +492,10 @@ def arrays_of(name, variant, points, triangles, bones, weights):
     }
 
 
-def make(name, variants, folder):
+def make(name, variants, folder, seed):
     creature = CREATURES[name]
+    if seed:
+        creature = relative(creature, random_of(name, seed, len(VARIANTS)))
     empty_scene()
     bones = bones_of(creature)
     points, triangles = body_of(creature, bones)
@@ -487,17 +504,20 @@ def make(name, variants, folder):
     for variant in variants:
         path = folder / (f"{name}.npz" if variant == "swing" else f"{name}-{variant}.npz")
         whole = path.with_suffix(".part")
+        random = random_of(name, seed, list(VARIANTS).index(variant))
+        arrays = arrays_of(random, variant, points, triangles, bones, weights)
         with open(whole, "wb") as file:
-            np.savez_compressed(file, **arrays_of(name, variant, points, triangles, bones, weights))
+            np.savez_compressed(file, **arrays)
         os.replace(whole, path)
         print(f"{path.stem}: {len(bones)} bones, {len(points)} vertices", flush=True)
 
 
 def main():
     folder, variants, name = Path(sys.argv[1]), sys.argv[2].split(","), sys.argv[3]
+    seed = int(sys.argv[4]) if len(sys.argv) > 4 else 0
     code = 0
     try:
-        make(name, variants, folder)
+        make(name, variants, folder, seed)
     except Failure as failure:
         print(f"{name}: {failure}", file=sys.stderr, flush=True)
         code = 1

@@ -1,5 +1,5 @@
 """Made-up creatures with known skeletons: python bench/creatures.py OUTFOLDER [--only horse,bird]
-                                                [--variant swing|hinges] [--check]
+                                                [--variant swing|hinges] [--seed N] [--check]
 
 Writes NAME.npz (every joint swings about all axes) and NAME-hinges.npz (each joint but the root turns about
 one axis, one in seven hardly at all, and there is noise) with
@@ -8,8 +8,9 @@ one axis, one in seven hardly at all, and there is noise) with
     joints, tails [b][3]  parents [b] (-1 at the root)  weights [v][b]  names [b]      the truth
     axes [b][3] in rest, stiff [b]                          of hinges; the root's axis means nothing
 
-bestiary.py says which creatures there are; breed.py makes them in Blender, the same ones every time. --check
-fits bones to the true weights and prints the error that is left: none, or the noise.
+bestiary.py says which creatures there are; breed.py makes them in Blender, the same ones every time. A seed
+makes relatives: other girths, other densities, other motions; figures that hold on the creatures should hold
+on them, too. --check fits bones to the true weights and prints the error that is left: none, or the noise.
 """
 
 import argparse
@@ -37,7 +38,7 @@ def file_name(name, variant):
     return f"{name}.npz" if variant == "swing" else f"{name}-{variant}.npz"
 
 
-def make(folder, names, variants):
+def make(folder, names, variants, seed=0):
     """False with a printed sentence when no Blender is to be had or one creature fails."""
     fitting = blenders.fitting()
     if not fitting:
@@ -50,7 +51,7 @@ def make(folder, names, variants):
         print(f"no creatures: {refusal}", flush=True)
         return False
     for name in names:
-        command = [str(python), str(BENCH / "breed.py"), str(folder), ",".join(variants), name]
+        command = [str(python), str(BENCH / "breed.py"), str(folder), ",".join(variants), name, str(seed)]
         try:
             ran = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
         except subprocess.TimeoutExpired:
@@ -106,9 +107,12 @@ def parse():
     parser.add_argument("folder", metavar="OUTFOLDER", type=Path)
     parser.add_argument("--only", metavar="NAMES", default=",".join(CREATURES), help="with commas between")
     parser.add_argument("--variant", choices=VARIANTS, help="both unless told")
+    parser.add_argument("--seed", type=int, default=0, help="of relatives; 0: the creatures themselves")
     parser.add_argument("--check", action="store_true", help="fit bones to the true weights")
     options = parser.parse_args()
     options.only = options.only.split(",")
+    if options.seed < 0:
+        parser.error("a seed is 0 or more")
     unknown = [name for name in options.only if name not in CREATURES]
     if unknown:
         parser.error(f"there is no {' or '.join(unknown)}, only {', '.join(CREATURES)}")
@@ -118,7 +122,7 @@ def parse():
 def main():
     options = parse()
     variants = [options.variant] if options.variant else list(VARIANTS)
-    if not make(options.folder, options.only, variants):
+    if not make(options.folder, options.only, variants, options.seed):
         sys.exit(1)
     for name in options.only:
         for variant in variants:

@@ -83,6 +83,8 @@ def summary_rows(kept):
         yield what, number(r["peak"] / 1e9, 2, " GB"), "8 GB", "7 GB"
     if r := kept.get("skeleton"):
         yield from skeleton_summary(r)
+    if r := kept.get("roundtrip"):
+        yield from roundtrip_summary(r)
     if r := kept.get("blender"):
         what = f"capture and build in Blender against the default solve ({label(r)} as a .pc2)"
         yield what, number(r["ratio"], 2), "0.33", ""
@@ -112,6 +114,30 @@ def skeleton_summary(r):
         what = f"hinges, stiff joints, noise ({noisy['count']}), true weights held: {joints}"
         yield what, found(noisy["held"]), "90 % / 1 %", "97 % / 0.5 %"
         yield f"the same, solved at the true count: {joints}", found(noisy["solved"]), "", ""
+
+
+def roundtrip_summary(r):
+    yield "everything held, refit", "not a bit changes" if r["held"] else "changes!", "not a bit", ""
+    yield "nothing changed, refit: worst error", number(r["unchanged"], 4, "x"), "1x", "below it"
+    deleted = r["deleted"]
+    what = "a bone deleted, against a solve with one less: mean / worst of the cheapest, of the middle one"
+    figure = f"{number(r['deleted_mean'], 3, 'x')} / {number(deleted['cheapest']['relocates'], 3, 'x')}"
+    yield what, f"{figure}, {number(deleted['middle']['relocates'], 3, 'x')}", "1.05x", "below 1x"
+    yield "1 % of the vertices repainted: worst error", number(r["repainted"], 4, "x"), "1x", "below it"
+    what = "a bone added at the worst place: mean error / worst; a solve with one more: mean"
+    figure = pair(r["added_mean"]["relocates"], r["added"]["relocates"], "x")
+    yield what, f"{figure}; {number(r['solved_mean'], 2, 'x')}", "below 1x", "as the solve"
+    what = "refit after a small edit against a full solve, time: mean / least"
+    yield what, pair(r["edit"]["mean"], r["edit"]["least"], "x"), "5x", "20x"
+    what = "tracking a frame against its share of a full solve, time: mean / least"
+    yield what, pair(r["track"]["mean"], r["track"]["least"], "x"), "20x", "50x"
+    if c := r.get("clips"):
+        what = f"{label(c)}, {c['count']} clips together / one long clip: edges, joints off at most"
+        figure = " / ".join(
+            f"{c[kind]['edges']} of {c[kind]['true_edges']}, {number(c[kind]['joint_most'], 3)} %"
+            for kind in ("clips", "long")
+        )
+        yield what, figure, "as good", ""
 
 
 def summary(kept):
@@ -330,6 +356,31 @@ def skeleton_page(r):
     yield from table((*head, "free", "articulated"), rows)
 
 
+def roundtrip_page(r):
+    yield "## Refits of edited rigs"
+    yield "Errors as ratios: of `unchanged`, `repainted` and `added` to the error before, of `deleted` to a"
+    yield "solve with one bone less; in brackets with bones that may leave their places (`relocate`). Times"
+    yield "sooner than a full solve."
+    head = ("sequence, bones", "unchanged", "repainted", "sooner", "cheapest deleted")
+    head += ("middle deleted", "added", "solved with one more", "frame tracked, ms", "sooner")
+    rows = []
+    for row in r["rows"]:
+        pairs = [row["deleted"]["cheapest"], row["deleted"]["middle"], row["added"]]
+        rows.append(
+            [
+                label(row),
+                number(row["unchanged"]["error"], 4),
+                number(row["repainted"]["error"], 4),
+                number(row["repainted"]["sooner"], 1),
+                *(f"{number(p['stays']['error'], 3)} ({number(p['relocates']['error'], 3)})" for p in pairs),
+                number(row["added"]["solved"], 3),
+                number(row["tracked"]["milliseconds"], 2),
+                number(row["tracked"]["sooner"], 0),
+            ]
+        )
+    yield from table(head, rows)
+
+
 PAGES = {
     "table2": lambda r: table_2_page("Against SSDR's Table 2 (best, rest free, plain least squares)", r),
     "defaults": lambda r: table_2_page("Against SSDR's Table 2 (best, rest kept, local weights)", r),
@@ -344,6 +395,7 @@ PAGES = {
     "memory": memory_page,
     "noise": noise_page,
     "skeleton": skeleton_page,
+    "roundtrip": roundtrip_page,
     "blender": blender_page,
 }
 

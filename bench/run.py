@@ -35,6 +35,7 @@ import made_up
 import measure
 import native
 import pages
+import roundtrip as round_trips
 import skeletons
 
 DATA = Path(os.environ.get("OSSIFY_DATA", ROOT.parent / "shared" / "data"))
@@ -513,6 +514,42 @@ def skeleton(bench):
     return {"rows": rows, "exact": skeletons.summary_of(exact), "noisy": skeletons.summary_of(noisy)}
 
 
+ROUND_TRIP_ROWS = [
+    ("cat-poses", 15),
+    ("horse-gallop", 20),
+    ("horse-collapse", 10),
+    ("horse-collapse", 20),
+    ("pcow", 24),
+    ("elephant-gallop", 27),
+    ("samba", 20),
+    ("gt-cheburashka", 11),
+    ("vellum-cloth", 20),
+    ("ict-face", 30),
+    ("truth-human", 17),
+    ("truth-cat", 20),
+]
+
+
+def roundtrip(bench):
+    """Refits of edited rigs, tracked clips, and clips solved together."""
+    rows = []
+    for name, bones in bench.rows(ROUND_TRIP_ROWS):
+        row = round_trips.row_of(name, bones, bench.sequence(name))
+        rows.append(row)
+        say(
+            f"  {name} {bones}: unchanged {row['unchanged']['error']:.4f},"
+            f" repainted {row['repainted']['error']:.4f} in 1/{row['repainted']['sooner']:.1f} of the time,"
+            f" deleted {row['deleted']['cheapest']['relocates']['error']:.3f},"
+            f" added {row['added']['relocates']['error']:.3f} ({row['added']['solved']:.3f}),"
+            f" tracked in 1/{row['tracked']['sooner']:.0f}"
+        )
+    clips = None
+    if (DATA / "truth-human.npz").is_file() and not bench.words:
+        with np.load(DATA / "truth-human.npz", allow_pickle=False) as file:
+            clips = round_trips.clips_row("truth-human", {key: file[key] for key in file.files})
+    return {"rows": rows, "clips": clips, **round_trips.summary_of(rows, geometric_mean)}
+
+
 def blender(_bench):
     """What Blender's side of a conversion takes against the solver, on a sequence brought in as a .pc2."""
     path = DATA / "samba.npz"
@@ -555,6 +592,7 @@ SECTIONS = {
         memory,
         noise,
         skeleton,
+        roundtrip,
         blender,
     )
 }

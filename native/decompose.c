@@ -7,7 +7,8 @@
  *                and a patch for bones that found no place            claim.c
  *     finish     last weights; with locality, nothing outside its region locality.c
  *
- * A rig that already holds bones or weights starts at `refine`. With a budget instead of a count,
+ * Given bones alone start at `refine`; a rig with weights is refitted where it is (docs/refit.md), and if only
+ * transforms are left to solve, tracked, track.c. With a budget instead of a count,
  * the whole is run for several counts and the smallest that meets it is kept; as many bones as there are
  * parts are found on the sample, parts.c, and refined. */
 #include "math/lapack.h"
@@ -35,7 +36,7 @@ enum { STEEP_ITERATIONS = 100, GIVEN_SWEEPS = 30, FIRST_COUNT = 4, VERTICES_A_BO
 static const int REFIT_MOST[3] = {[OSSIFY_DRAFT] = 6, [OSSIFY_NORMAL] = 20, [OSSIFY_BEST] = 80};
 static const double REFIT_TOLERANCE[3] = {
     [OSSIFY_DRAFT] = 1e-2, [OSSIFY_NORMAL] = 4e-3, [OSSIFY_BEST] = 2e-5};
-static const int RELOCATIONS[3] = {[OSSIFY_DRAFT] = 3, [OSSIFY_NORMAL] = 6, [OSSIFY_BEST] = 24};
+static const int RELOCATIONS[3] = {[OSSIFY_DRAFT] = 3, [OSSIFY_NORMAL] = 10, [OSSIFY_BEST] = 24};
 static const double NO_FALL = 1e-6; /* of the squared error: a refit that gains no more is none */
 static const double ROUNDED = 2e-7; /* of the size: what a position loses when the rig is written */
 

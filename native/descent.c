@@ -9,6 +9,7 @@
  * fall apart, and all but the main part is lost when the regions are next looked at. So the last model
  * whose regions held together is kept, and comes back when that happens. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "articulate.h"
@@ -19,8 +20,9 @@ enum { SWEEPS = 3, HOPS = 2, REFRESH = 9, STRIP_PASSES = 24, FAINT_PASSES = 3 };
 static const double SLACK = 1e-3;      /* rise that new regions and smoothing may cause without a restart */
 static const double SPLIT_COST = 1.05; /* rise of the objective by new regions: one of them fell apart */
 static const double FAINT_COST = 1.02; /* rise of the objective at which faint weights are kept after all */
-static const double STEEP = 0.02;      /* fall an iteration that is worth going on for */
-static const double FLATTERY = 1.2;    /* a sample's squared error may be so much too low */
+static const double FAR_OFF = 20;   /* times the error of the middle vertex: by an edit, not by the motion */
+static const double STEEP = 0.02;   /* fall an iteration that is worth going on for */
+static const double FLATTERY = 1.2; /* a sample's squared error may be so much too low */
 static const double RELATIVE_PULL = 3; /* smoothness 1: pull of the neighbours over the mean error */
 
 int descent_make(Call *call, const Problem *problem, Model *model, Descent *descent) {
@@ -306,24 +308,49 @@ static int run_frozen(Descent *descent, int most, double tolerance, double enoug
     return how;
 }
 
+static int compare_doubles(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Smoothing by the error of a given rig, less that of vertices which an edit left far off. 0 when memory is out. */
+static int smooth_by_most(Descent *descent) {
+    Call *call = descent->call;
+    const size_t n = (size_t)descent->problem->vertices;
+    double *error = arena_take(&call->arena, n, sizeof *error), sum = 0;
+    size_t count = 0;
+    if (!error) {
+        return 0;
+    }
+    memcpy(error, descent->model->error, n * sizeof *error);
+    qsort(error, n, sizeof *error, compare_doubles);
+    for (const double most = FAR_OFF * error[n / 2]; count < n && error[count] <= most; count++) {
+        sum += error[count];
+    }
+    descent->plan.smoothing = descent->smoothness * RELATIVE_PULL * sum / (double)count;
+    arena_give(&call->arena, error);
+    return 1;
+}
+
 int descent_refit(Descent *descent, int most, double tolerance, double enough) {
     int how = 0, done = 0;
     if (!descent->local) {
         return descent_settle(descent, most, tolerance, enough);
     }
-    set_smoothing(descent);
-    if (!freeze_regions(descent)) {
+    if (!smooth_by_most(descent) || !freeze_regions(descent)) {
         return -1;
     }
     vertex_step(descent); /* neighbours' weights, which smoothing reads, may have been anything */
+    set_smoothing(descent);
     if (must_end(descent) || !clean_weights(descent)) {
         return -1;
     }
     for (keep_model(descent); how == 0 && done < most; done += REFRESH + 1) {
         const int part = most - done < REFRESH + 1 ? most - done : REFRESH + 1;
-        if (!freeze_regions(descent)) {
+        if (done > 0 && !freeze_regions(descent)) {
             return -1;
         }
+        descent_restart(descent);
         how = descent_run(descent, part, tolerance, enough);
         if (how < 0 || !clean_weights(descent)) {
             return -1;

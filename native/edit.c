@@ -11,6 +11,9 @@
 #include "reseed.h"
 #include "rooms.h"
 
+static const double TOO_MUCH =
+    1.2; /* times the squared error: what a new bone may cost until it is refitted */
+
 enum { HOPS = 2, ROUNDS = 8, SAMPLE = 256, LEAST_PART = 4 };
 
 typedef struct Edit {
@@ -212,34 +215,45 @@ static int seed_of(const Edit *edit, int vertex, int split) {
     return reseed_worst(&edit->problem, &edit->model, split);
 }
 
-static int follows(const Model *model, int v, int b) {
-    const size_t at = (size_t)v * (size_t)model->influences;
-    for (int k = 0; k < model->influences; k++) {
-        if (model->bone[at + (size_t)k] == b && model->weight[at + (size_t)k] > 0) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
 static int64_t write_bone(Edit *edit, ossify_rig *rig) {
     const int b = edit->model.bones - 1;
     int taken = 0;
     for (int v = 0; v < edit->problem.vertices; v++) {
-        taken += follows(&edit->model, v, b);
+        taken += model_follows(&edit->model, v, b);
     }
     if (taken == 0) {
         return refuse(edit->call->info, OSSIFY_BAD_ARGUMENT,
                       "no vertex is free to follow a new bone there: their weights are held; let go of some");
     }
     for (int v = 0; v < edit->problem.vertices; v++) {
-        if (follows(&edit->model, v, b)) {
+        if (model_follows(&edit->model, v, b)) {
             rig_write_vertex(&edit->problem, &edit->model, v, rig);
         }
     }
     rig_write_transforms(&edit->problem, &edit->placement, &edit->model, b, rig);
     rig->bones++;
     return OSSIFY_CONVERGED;
+}
+
+/* Where next to nothing is left to explain, a bone fitted to that costs more than it explains, and one that
+ * doubles the strongest there costs nothing. */
+static void insert_bone(Edit *edit, int seed) {
+    Call *call = edit->call;
+    Model *model = &edit->model, before;
+    const double error = model_squared_error(&edit->problem, model);
+    const PassPlan keep_all = {0};
+    if (!model_make(call, &edit->problem, model->capacity, model->influences, &before)) {
+        return;
+    }
+    model_copy(&edit->problem, model, &before);
+    if (!reseed_at(call, &edit->problem, model, seed, 0) || must_end(call)) {
+        return;
+    }
+    pass_run(call, &edit->problem, model, &edit->moments, &keep_all);
+    if (!must_end(call) && model_squared_error(&edit->problem, model) > TOO_MUCH * error) {
+        model_copy(&edit->problem, &before, model);
+        reseed_at(call, &edit->problem, model, seed, 1);
+    }
 }
 
 int64_t edit_add_bone(Call *call, const ossify_poses *poses, ossify_rig *rig, int vertex, int split) {
@@ -263,7 +277,7 @@ int64_t edit_add_bone(Call *call, const ossify_poses *poses, ossify_rig *rig, in
             "no vertex of its own");
     }
     if (!(split >= 0 && split_bone(&edit, split, seed)) && !must_end(call)) {
-        reseed_at(call, &edit.problem, &edit.model, seed);
+        insert_bone(&edit, seed);
     }
     return must_end(call) ? call_ended(call) : write_bone(&edit, rig);
 }

@@ -103,6 +103,16 @@ double model_bone_mass(const Problem *problem, const Model *model, int b) {
     return sum;
 }
 
+int model_follows(const Model *model, int v, int b) {
+    const size_t at = (size_t)v * (size_t)model->influences;
+    for (int k = 0; k < model->influences; k++) {
+        if (model->bone[at + (size_t)k] == b && model->weight[at + (size_t)k] > 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 int model_bone_is_held(const Problem *problem, const Model *model, int b) {
     int held = model->held_group[b];
     for (size_t f = 0; f < (size_t)problem->frames && !held; f++) {

@@ -206,12 +206,20 @@ static void root_rises(const ossify_evaluation *evaluation, double *costs, int64
 static int64_t run_bone_costs(Call *call, const ossify_poses *poses, const ossify_rig *rig, double *costs) {
     ossify_evaluation evaluation = {.struct_size = sizeof evaluation};
     double found[OSSIFY_MAX_BONES];
-    int64_t status = run_evaluate(call, poses, rig, &evaluation);
+    Measure *measure;
+    int64_t status = check_evaluate_arrays(call, poses, rig);
     if (status < 0)
         return status;
+    measure = evaluate_take(call, poses);
+    if (measure == NULL)
+        return OSSIFY_OUT_OF_MEMORY;
     status = edit_bone_costs(call, poses, rig, found);
     if (status < 0)
         return status;
+    call->settled = 1;
+    call_stage(call, OSSIFY_STAGE_FINISH);
+    evaluate(call, measure, poses, rig, &evaluation);
+    write_info(call->info, rig, &evaluation);
     root_rises(&evaluation, found, rig->bones);
     memcpy(costs, found, (size_t)rig->bones * sizeof *costs);
     return status;

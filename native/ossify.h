@@ -265,8 +265,8 @@ OSSIFY_API int64_t ossify_connect(const ossify_poses *poses, const ossify_settin
                                   const ossify_rig *rig, ossify_skeleton *skeleton, ossify_info *info);
 
 /* Refits a rig so that its bones only turn about the joints of a skeleton, which hold in every frame; the
- * roots also move. See docs/skeleton.md. In: a whole rig (given: transforms and weights, no transform or group
- * held), and its skeleton as ossify_connect left it; a joint that is held stays where it is. Out: both; joints, axes, angles, kinds and drifts are new, a joint
+ * roots also move. See docs/skeleton.md. In: a whole rig (given: transforms and weights, no transform held), and
+ * its skeleton as ossify_connect left it; a joint that is held stays where it is. Out: both; joints, axes, angles, kinds and drifts are new, a joint
  * that was loose stays marked as such. With skeleton.stretch a joint may slide along the line from its
  * parent's joint: drifts tell how far. info.erms against the rig's own tells what it costs. */
 OSSIFY_API int64_t ossify_articulate(const ossify_poses *poses, const ossify_settings *settings,

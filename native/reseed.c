@@ -86,8 +86,8 @@ static void update_shares(const Problem *problem, const Model *model, Ball *ball
     }
 }
 
-/* Starts from the bone that carries the seed most, so that rotations have a guess. */
-static void copy_strongest(const Problem *problem, Model *model, int seed, int b) {
+/* Starts from the bone that carries the seed most, so that rotations have a guess; returns it. */
+static int copy_strongest(const Problem *problem, Model *model, int seed, int b) {
     const size_t row = 4 * (size_t)model->capacity, at = (size_t)seed * (size_t)model->influences;
     int best = 0;
     for (int k = 1; k < model->influences; k++) {
@@ -97,6 +97,7 @@ static void copy_strongest(const Problem *problem, Model *model, int seed, int b
     for (size_t i = 0; i < 3 * (size_t)problem->frames; i++) {
         memcpy(model->transform + i * row + 4 * b, model->transform + i * row + 4 * from, 4 * sizeof(double));
     }
+    return from;
 }
 
 /* 1 when no weight of the vertex may change. */
@@ -210,22 +211,12 @@ static int worst_open(const double *score, const uint8_t *closed, int n) {
     return worst;
 }
 
-static int follows(const Model *model, int v, int b) {
-    const size_t at = (size_t)v * (size_t)model->influences;
-    for (int k = 0; k < model->influences; k++) {
-        if (model->bone[at + (size_t)k] == b && model->weight[at + (size_t)k] > 0) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
 int reseed_worst(const Problem *problem, const Model *model, int of) {
     int worst = -1;
     double most = -1;
     for (int v = 0; v < problem->vertices; v++) {
         const double error = local_error(problem, model, v);
-        if (error > most && !is_held(problem, v) && (of < 0 || follows(model, v, of))) {
+        if (error > most && !is_held(problem, v) && (of < 0 || model_follows(model, v, of))) {
             most = error;
             worst = v;
         }
@@ -253,22 +244,41 @@ static int make_insertion(Call *call, const Problem *problem, int bones, Inserti
     return walk_make(&call->arena, &problem->graph, &insertion->walk);
 }
 
+static void reach(const Problem *problem, int seed, Insertion *insertion) {
+    walk_begin(&insertion->walk);
+    walk_source(&insertion->walk, seed);
+    walk_run(&insertion->walk, &problem->graph, insertion->reach, INFINITY);
+}
+
 /* What the walk reached is near the new bone. */
 static void insert_at(Call *call, const Problem *problem, Model *model, int seed, Insertion *insertion) {
-    Walk *walk = &insertion->walk;
-    walk_begin(walk);
-    walk_source(walk, seed);
-    walk_run(walk, &problem->graph, insertion->reach, INFINITY);
+    const Walk *walk = &insertion->walk;
+    reach(problem, seed, insertion);
     insertion->ball.vertex = walk->reached;
     insertion->ball.count = walk->reached_count < insertion->most ? walk->reached_count : insertion->most;
     seed_bone(call, problem, model, &insertion->ball, seed);
 }
 
-int reseed_at(Call *call, const Problem *problem, Model *model, int vertex) {
+static void double_strongest(const Problem *problem, Model *model, int seed, const Walk *walk, int most) {
+    const int b = model->bones++, from = copy_strongest(problem, model, seed, b);
+    for (int i = 0; i < walk->reached_count && i < most && !model->held_group[from]; i++) {
+        const size_t at = (size_t)walk->reached[i] * (size_t)model->influences;
+        for (int k = 0; k < model->influences && !is_held(problem, walk->reached[i]); k++) {
+            if (model->bone[at + (size_t)k] == from) {
+                model->bone[at + (size_t)k] = b;
+            }
+        }
+    }
+}
+
+int reseed_at(Call *call, const Problem *problem, Model *model, int vertex, int doubled) {
     ArenaPiece *mark = arena_mark(&call->arena);
     Insertion insertion;
     const int ready = make_insertion(call, problem, model->bones + 1, &insertion);
-    if (ready) {
+    if (ready && doubled) {
+        reach(problem, vertex, &insertion);
+        double_strongest(problem, model, vertex, &insertion.walk, insertion.most);
+    } else if (ready) {
         insert_at(call, problem, model, vertex, &insertion);
     }
     arena_return(&call->arena, mark);

@@ -8,8 +8,10 @@
  * is rounding. With `random`, places are drawn: worse ones are likelier. Returns how many, or -1 when
  * memory is out. */
 int reseed_insert(Call *call, const Problem *problem, Model *model, int count, uint64_t *random);
-/* Adds one bone at a vertex. Returns 0 when memory is out. */
-int reseed_at(Call *call, const Problem *problem, Model *model, int vertex);
+/* Adds one bone at a vertex, fitted to what is left unexplained there; or, `doubled`, one that moves as the
+ * strongest there and takes its vertices over, so that the motion stays as it was. Returns 0 when memory is
+ * out. */
+int reseed_at(Call *call, const Problem *problem, Model *model, int vertex, int doubled);
 /* The vertex whose surroundings have most of the error and may change, or -1; of a bone's own vertices if
  * `of` >= 0. */
 int reseed_worst(const Problem *problem, const Model *model, int of);

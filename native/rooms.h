@@ -136,6 +136,8 @@ void model_copy_vertices(const Problem *problem, const Model *from, Model *to);
 void model_remove_bone(const Problem *problem, Model *model, int gone);
 /* Mass of the vertices a bone moves, by weight. */
 double model_bone_mass(const Problem *problem, const Model *model, int b);
+/* 1 when the vertex has some weight on the bone. */
+int model_follows(const Model *model, int v, int b);
 /* 1 when something of the bone is held: it may not leave its place. */
 int model_bone_is_held(const Problem *problem, const Model *model, int b);
 /* 1 when no vertex follows the bone, and nothing of it is held. */

@@ -8,13 +8,19 @@
  * Root: Schaefer takes the bone at the centre of mass, Hasler the centre of the graph. Both miss on
  * creatures whose limbs differ; what an animator calls the root is what turns least in space:
  *     argmin over b of rms |R_b - I| sqrt(1 + longest path from b).
- * A bone with a mirror image on the other side is a root only when all of a tree have one. */
+ * A bone with a mirror image on the other side is a root only when all of a tree have one.
+ *
+ * Where several bones meet in a point any of them can join any other. Seen from the root, the one whose other
+ * joints are elsewhere is the parent. */
 #include "skeleton.h"
 
 #include <math.h>
 #include <string.h>
 
 static const double DEMANDED = 1e6, FORBIDDEN = -1e6; /* scores beyond any that is measured */
+
+static const double NO_LENGTH = 0.005; /* diagonals: joints nearer to each other are one */
+static const double AS_WELL = 5e-4;    /* diagonals: drift that any joint may have */
 
 typedef struct Growth {
     Call *call;
@@ -194,6 +200,40 @@ static int hang_trees(Growth *growth) {
     return asked >= 0 ? asked : root;
 }
 
+/* Whether b meets its grandparent where its parent does, as well as it meets the parent. */
+static int is_sibling(const Growth *growth, int b) {
+    const int parent = growth->parent[b], above = parent < 0 ? -1 : growth->parent[parent];
+    if (above < 0 || *score_of(growth, b, parent) >= DEMANDED || *score_of(growth, b, above) <= FORBIDDEN) {
+        return 0;
+    }
+    Joint own, upper, other;
+    double x[3], y[3], square = 0;
+    joint_between(&growth->body, b, parent, &own);
+    joint_between(&growth->body, parent, above, &upper);
+    joint_between(&growth->body, b, above, &other);
+    joint_place(&own, x);
+    joint_place(&upper, y);
+    for (int a = 0; a < 3; a++) {
+        square += (x[a] - y[a]) * (x[a] - y[a]);
+    }
+    return square < NO_LENGTH * NO_LENGTH &&
+           joint_drift(&other, x) < fmax(AS_WELL * AS_WELL, 2 * joint_drift(&own, x));
+}
+
+/* A bone has a length: what hangs from where its parent itself hangs is the parent's sibling, although the
+ * spanning tree cannot tell which of the bones that meet in a point it joins. */
+static void hang_siblings(Growth *growth) {
+    for (int changed = 1; changed;) { /* every change brings a bone nearer to its root */
+        changed = 0;
+        for (int b = 0; b < growth->body.bones; b++) {
+            if (is_sibling(growth, b)) {
+                growth->parent[b] = growth->parent[growth->parent[b]];
+                changed = 1;
+            }
+        }
+    }
+}
+
 static void place_joints(const Growth *growth, double *x) {
     for (int b = 0; b < growth->body.bones; b++) {
         if (growth->parent[b] < 0) {
@@ -277,6 +317,7 @@ int64_t skeleton_connect(Call *call, const ossify_poses *poses, const ossify_rig
     set_scores(&growth, skeleton->demanded_count, skeleton->demanded, DEMANDED);
     grow_trees(&growth);
     const int root = hang_trees(&growth);
+    hang_siblings(&growth);
     place_joints(&growth, x);
     if (growth.symmetric) {
         symmetry_mirror_joints(growth.symmetry.plane, growth.symmetry.mirror, growth.parent,

@@ -344,6 +344,28 @@ def test_names_parents_and_what_hangs_on_bones_survive(creature):
     assert "UpperArm" in mesh.vertex_groups
 
 
+def test_several_meshes_one_of_which_goes_and_one_of_which_comes():
+    first, second = scenes.key_shapes(scenes.grid("First")), scenes.key_shapes(scenes.grid("Second", n=7))
+    second.location.x = 4
+    bpy.context.view_layer.update()
+    result = chain.converted(first, second, bones=6)
+    armature, meshes = result.armature, result.meshes
+    found = refitted(armature)
+    assert [line.name for line in found.meshes] == [mesh.name for mesh in meshes]
+    bpy.data.objects.remove(meshes[0])
+    coat = scenes.grid("Coat", n=5)
+    coat.parent = armature
+    coat.modifiers.new("Armature", "ARMATURE").object = armature
+    coat.vertex_groups.new(name="Bone.001").add(list(range(25)), 0.5, "REPLACE")
+    worn = groups_of(coat), scenes.positions(coat.data).tolist()
+    found = refitted(armature)
+    assert found.changes.removed == 1
+    assert [line.name for line in found.meshes] == [meshes[1].name]
+    assert found.after.rms <= found.before.rms * (1 + 1e-4)
+    assert (groups_of(coat), scenes.positions(coat.data).tolist()) == worn
+    assert refitted(armature).changes.removed == 0
+
+
 # ---- parts
 
 
@@ -470,6 +492,17 @@ def test_a_rig_that_is_changed_while_it_runs_is_left_alone(sheet):
     assert len(bpy.data.scenes) == 1
 
 
+def test_a_mode_that_is_entered_while_it_runs_is_refused(sheet):
+    steps = steps_of(sheet.armature)
+    while next(steps).stage != "Measuring":
+        pass
+    bpy.ops.object.mode_set(mode="EDIT")
+    with pytest.raises(options.Refusal, match="is in Edit Mode"):
+        convert.run(steps)
+    bpy.ops.object.mode_set(mode="OBJECT")
+    assert len(bpy.data.scenes) == 1
+
+
 def test_undo_takes_a_refit_back_and_redo_does_it_again(sheet):
     name, mesh = sheet.armature.name, sheet.meshes[0].name
 
@@ -543,6 +576,9 @@ def test_a_changed_source_is_fitted_when_asked(sheet):
     found = refitted(armature, motion="SOURCE")
     assert found.before.rms > 5 * kept.after.rms
     assert found.after.rms < 0.5 * found.before.rms
+    assert refitted(armature).before.rms == pytest.approx(
+        found.after.rms, rel=1e-3
+    )  # that is kept from now on
 
 
 def test_another_source_with_the_same_mesh_may_be_chosen():
@@ -589,7 +625,7 @@ def test_a_duplicated_rig_has_a_memory_of_its_own(sheet):
     scenes.select(armature, mesh)
     bpy.ops.object.duplicate()
     twin = bpy.context.view_layer.objects.active
-    twin.ossify.meshes[0].object = next(obj for obj in twin.children if obj.type == "MESH")
+    assert twin.ossify.meshes[0].object in twin.children
     paint_noise(mesh, armature)
     refitted(twin)
     assert twin.ossify.memory != armature.ossify.memory
@@ -654,6 +690,32 @@ def test_changes_are_listed(creature):
     bpy.ops.ossify.look_for_changes()
     assert [item.name for item in armature.ossify.changes] == ["DELETED", "REPAINTED"]
     assert armature.ossify.changes[0].words == "Side.002.R deleted"
+
+
+@pytest.mark.parametrize("kind", ["MOVED", "REPARENTED"])
+def test_moved_bones_can_be_put_back(creature, kind):
+    armature, (mesh,) = creature.armature, creature.meshes
+    goal = source_frames(armature)
+    before, rest = error(armature, mesh, goal), np.array(armature.data.bones["Side.002.L"].matrix_local)
+    parent = armature.data.bones["Side.002.L"].parent.name
+
+    def change(bones):
+        bone = bones["Side.002.L"]
+        bone.use_connect = False
+        if kind == "MOVED":
+            bone.head, bone.roll = bone.head + 0.3 * bone.vector, bone.roll + 0.5
+        else:
+            bone.parent = bones["Core.001"]
+
+    edit(armature, change)
+    bpy.ops.ossify.look_for_changes()
+    assert [item.name for item in armature.ossify.changes] == [kind]
+    assert bpy.ops.ossify.put_back(kind=kind) == {"FINISHED"}
+    assert not armature.ossify.changes
+    assert armature.data.bones["Side.002.L"].parent.name == parent
+    assert np.abs(np.array(armature.data.bones["Side.002.L"].matrix_local) - rest).max() < 1e-5
+    assert error(armature, mesh, goal) == pytest.approx(before, rel=1e-2, abs=1e-5)
+    assert "was moved" in told(bpy.ops.ossify.put_back, kind="MOVED")
 
 
 def select_bone(armature, name):

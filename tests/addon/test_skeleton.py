@@ -319,6 +319,26 @@ def test_the_root_is_at_the_cursor():
     assert np.linalg.norm(head - bones["head"][1]) < np.linalg.norm(head - bones["trunk"][1])
 
 
+def test_a_place_by_operator_and_by_command(tmp_path):
+    body, _ = scenes.creature()
+    place = seen_middle(body, "head", 12)
+    scenes.select(body)
+    picked = {"bones": COUNT, "quality": "DRAFT", "root": "PLACE", "root_place": place}
+    assert bpy.ops.ossify.convert(hide_source=False, **picked) == {"FINISHED"}
+    found = bpy.context.object
+    assert np.allclose(found.ossify.settings.root_place, place)
+    root, names = found.data.bones["Core.001"].head_local.copy(), {bone.name for bone in found.data.bones}
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "creature.blend"))
+    arguments = ["convert", tmp_path / "creature.blend", "--object", "Creature", "--quiet"]
+    arguments += ["--output", tmp_path / "rig.blend", "--bones", COUNT, "--quality", "draft"]
+    assert command.main([*map(str, arguments), "--root-place", *map(repr, map(float, place))]) == 0
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "rig.blend"))
+    again = bpy.data.objects["Creature Rig.001"]  # beside the operator's
+    assert again.ossify.root_bone == "Core.001"
+    assert {bone.name for bone in again.data.bones} == names
+    assert (again.data.bones["Core.001"].head_local - root).length < 1e-5
+
+
 def test_a_place_that_is_none_is_refused():
     nowhere = options.Options(root="PLACE", root_place=(0.0, float("nan"), 0.0))
     assert "not finite" in options.contradiction(nowhere)

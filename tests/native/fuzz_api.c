@@ -100,6 +100,7 @@ typedef struct Case {
     uint8_t held_groups[MOST_BONES], held_joints[MOST_BONES];
     uint8_t held_rest[MOST_VERTICES];
     uint8_t held_vertices[MOST_VERTICES];
+    int64_t vertex, split;    /* where a bone is added */
     int64_t allocations_left; /* < 0: no end */
     int64_t calls_left;       /* of the watcher; < 0: no end */
     double fraction;          /* seen last */
@@ -258,6 +259,23 @@ static void read_skeleton(Reader *r, Case *c) {
     s->drifts = c->drifts;
 }
 
+/* Read last of all: the kept inputs know nothing of it. */
+static void read_locks(Reader *r, Case *c) {
+    for (int i = 0; i < MOST_BONES; i++) {
+        c->held_groups[i] = byte(r) & 1;
+        c->held_joints[i] = byte(r) & 1;
+        c->held_transforms[below(r, MOST_FRAMES) * MOST_BONES + i] ^= byte(r) & 1;
+    }
+    for (int i = 0; i < MOST_VERTICES; i++)
+        c->held_rest[i] = byte(r) & 1;
+    c->rig.held_groups = below(r, 4) == 3 ? c->held_groups : NULL;
+    c->rig.held_rest = below(r, 4) == 3 ? c->held_rest : NULL;
+    c->skeleton.held_joints = below(r, 4) == 3 ? c->held_joints : NULL;
+    c->settings.relocate = below(r, 8) == 7 ? whole(r) : below(r, 2);
+    c->vertex = below(r, 8) == 7 ? whole(r) : below(r, MOST_VERTICES + 1) - 1;
+    c->split = below(r, 8) == 7 ? whole(r) : below(r, MOST_BONES + 1) - 1;
+}
+
 static void check_answer(const Case *c) {
     int64_t k = c->rig.influences;
     MUST(c->rig.bones >= 1 && c->rig.bones <= c->rig.bone_capacity && c->info.bones == c->rig.bones);
@@ -356,6 +374,26 @@ static void run_evaluate(Case *c) {
     free(frames);
 }
 
+/* What its bones are worth, and one more. */
+static void run_edits(Case *c) {
+    double costs[OSSIFY_MAX_BONES];
+    const int64_t bones = c->rig.bones;
+    int64_t status;
+    c->fraction = 0;
+    status = ossify_bone_costs(&c->poses, &c->settings, &c->rig, costs, &c->info);
+    check_status(c, status);
+    for (int64_t b = 0; status >= 0 && b < bones; b++)
+        MUST(costs[b] >= 0 && isfinite(costs[b]));
+    c->fraction = 0;
+    c->rig.held_transforms = NULL; /* of as many bones as there were */
+    c->rig.held_groups = NULL;
+    status = ossify_add_bone(&c->poses, &c->settings, &c->rig, c->vertex, c->split, &c->info);
+    check_status(c, status);
+    MUST(c->rig.bones == bones + (status >= 0));
+    if (status >= 0)
+        check_answer(c);
+}
+
 /* The rig that came out, connected and articulated without hindrance: refused only for what it asks. */
 static void run_skeleton(Case *c) {
     int64_t status;
@@ -398,6 +436,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     read_start(&reader, c);
     articulates = below(&reader, 2);
     read_skeleton(&reader, c);
+    read_locks(&reader, c);
     *before = *c;
     if (verb == 0) {
         run_evaluate(c);
@@ -409,6 +448,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
             c->allocations_left = -1;
             run_evaluate(c);
             run_skeleton(c);
+            run_edits(c);
         } else {
             check_refusal(c, before);
         }

@@ -394,6 +394,34 @@ TEST(held_weights_and_a_fixed_rest_stay_to_the_bit) {
     case_free(&c);
 }
 
+/* With weights and rest held, too, only poses are left: a clip on an old skeleton. */
+TEST(held_joints_stay_to_the_bit) {
+    for (int way = 0; way < 4; way++) {
+        SyntheticOptions options = {.vertices = 300, .bones = 4, .frames = 8, .noise = way / 2 ? 0.01 : 0};
+        Case c = case_of(options, 0.02);
+        uint8_t held[400], joints[4] = {1, 1, 0, 1};
+        double before[12];
+        memset(held, 1, sizeof held);
+        joints[2] = way % 2 == 0;
+        for (int i = 0; i < 12 && way / 2; i++) /* not where the motion would have them */
+            c.skeleton.joints[i] += 0.01 * sin(i);
+        memcpy(before, c.skeleton.joints, sizeof before);
+        c.skeleton.held_joints = joints;
+        c.answer.rig.held_vertices = held;
+        c.settings.rest_mode = OSSIFY_REST_FIXED;
+        test_case("way %d", way);
+        CHECK(run(&c) >= 0);
+        for (int b = 0; b < 4; b++)
+            CHECK(memcmp(c.skeleton.joints + 3 * b, before + 3 * b, 3 * sizeof(double)) == 0 || !joints[b]);
+        if (way == 3)
+            CHECK(memcmp(c.skeleton.joints + 6, before + 6, 3 * sizeof(double)) != 0);
+        CHECK(largest_gap(&c) < 1e-9);
+        if (way == 0) /* the true joints were given, off by what case_of shook them */
+            CHECK(c.answer.info.rms_percent < 1);
+        case_free(&c);
+    }
+}
+
 TEST(mirrored_bones_keep_mirrored_joints) {
     SyntheticOptions options = {.vertices = 500, .bones = 3, .frames = 12, .noise = 0.01};
     Case c = case_of(options, 0.02);

@@ -197,6 +197,16 @@ TEST(a_rig_without_room_is_refused) {
             (in->settings.bones = 4, rig->given = 0));
 }
 
+TEST(held_groups_that_leave_no_room_are_named) {
+    REFUSED("the held groups of vertex 4 sum to 1.5",
+            (memset(in->held, 1, 3), rig->held_groups = in->held, rig->influence_weights[2 * 4] = 0.75f,
+             rig->influence_weights[2 * 4 + 1] = 0.75f, rig->influence_bones[2 * 4] = 0,
+             rig->influence_bones[2 * 4 + 1] = 1));
+    REFUSED("the 1 held groups of vertex 4 sum to 0.5 and leave no room",
+            (memset(in->held, 1, 3), rig->held_groups = in->held, rig->influence_weights[2 * 4] = 0.5f,
+             rig->influence_weights[2 * 4 + 1] = 0));
+}
+
 TEST(contradictions_are_refused) {
     REFUSED("rig.given is 4", rig->given = 4);
     REFUSED("rig.held_transforms is set but rig.given is 2: add OSSIFY_GIVEN_TRANSFORMS, or set "
@@ -250,9 +260,9 @@ TEST(given_weights_that_make_no_sense_are_named) {
     REFUSED("influence_weights[7][1] is 0.5, but its bone is -1 (unused)",
             (rig->influence_bones[14] = 0, rig->influence_weights[14] = 0.5f, rig->influence_bones[15] = -1,
              rig->influence_weights[15] = 0.5f));
-    REFUSED("influence_weights[7] sum to 0.5",
+    REFUSED("influence_weights[7] sum to 0.5", /* which only what is held must not */
             (rig->influence_bones[14] = 0, rig->influence_weights[14] = 0.5f, rig->influence_bones[15] = -1,
-             rig->influence_weights[15] = 0));
+             rig->influence_weights[15] = 0, rig->held_vertices = in->held, in->held[7] = 1));
 }
 
 TEST(a_held_vertex_with_too_many_bones_is_named) {

@@ -732,6 +732,270 @@ TEST(held_vertices_come_back_equal_to_the_bit) {
     }
 }
 
+static float weight_of(const ossify_rig *rig, int64_t v, int32_t b) {
+    for (int64_t i = v * rig->influences; i < (v + 1) * rig->influences; i++)
+        if (rig->influence_bones[i] == b)
+            return rig->influence_weights[i];
+    return 0;
+}
+
+TEST(held_groups_come_back_equal_to_the_bit) {
+    for (int way = 0; way < 8; way++) {
+        Synthetic s = noisy_rig(0);
+        const uint8_t groups[5] = {0, 1, 0, way >= 4, 0};
+        ossify_settings settings = refit_settings(&s);
+        Answer given = near_truth(&s, 0.02), answer = answer_of(&s.poses, &given.rig);
+        int64_t changed = 0;
+        settings.locality = way % 2;
+        answer.rig.given = way / 2 % 2 ? OSSIFY_GIVEN_WEIGHTS : 3;
+        answer.rig.held_groups = groups;
+        test_case("way %d", way);
+        CHECK(ossify_decompose(&s.poses, &settings, &answer.rig, &answer.info) >= 0);
+        check_rig(&s.poses, &answer.rig, 1);
+        for (int64_t v = 0; v < s.poses.vertex_count; v++)
+            for (int32_t b = 0; b < 5; b++) {
+                float was = weight_of(&given.rig, v, b), is = weight_of(&answer.rig, v, b);
+                CHECK(was == is || !groups[b]);
+                changed += was != is;
+            }
+        CHECK(changed > 0);
+        answer_free(&given);
+        answer_free(&answer);
+        synthetic_free(&s);
+    }
+}
+
+/* Beside a held group the other weights are the best there are: no shift between two of them lowers the error. */
+TEST(weights_beside_held_groups_are_optimal) {
+    Synthetic s = noisy_rig(0);
+    const uint8_t groups[5] = {0, 0, 1, 0, 0};
+    ossify_settings settings = refit_settings(&s);
+    Answer answer = near_truth(&s, 0.02);
+    int64_t k = answer.rig.influences, shared = 0;
+    settings.locality = 0;
+    settings.rest_mode = OSSIFY_REST_FIXED;
+    answer.rig.held_groups = groups;
+    CHECK(ossify_decompose(&s.poses, &settings, &answer.rig, &answer.info) >= 0);
+    const double least = replay_error(&s.poses, &answer.rig, NULL);
+    for (int64_t v = 0; v < s.poses.vertex_count; v++) {
+        float *w = answer.rig.influence_weights + v * k;
+        int32_t *bone = answer.rig.influence_bones + v * k;
+        for (int64_t i = 0; i < k * k; i++) {
+            int64_t from = i / k, to = i % k;
+            const float a = w[from], b = w[to];
+            if (from == to || bone[from] < 0 || bone[to] < 0 || bone[from] == 2 || bone[to] == 2 || a < 0.01f)
+                continue;
+            w[from] -= 0.01f;
+            w[to] += 0.01f;
+            test_case("vertex %d, %d to %d", (int)v, (int)bone[from], (int)bone[to]);
+            CHECK(replay_error(&s.poses, &answer.rig, NULL) > least);
+            w[from] = a;
+            w[to] = b;
+            shared += weight_of(&answer.rig, v, 2) > 0;
+        }
+    }
+    CHECK(shared > 20);
+    answer_free(&answer);
+    synthetic_free(&s);
+}
+
+TEST(held_rest_positions_come_back_equal_to_the_bit) {
+    for (int mode = OSSIFY_REST_KEPT; mode <= OSSIFY_REST_FREE; mode++) {
+        Synthetic s = noisy_rig(0);
+        ossify_settings settings = refit_settings(&s);
+        Answer given = near_truth(&s, 0.02), answer = answer_of(&s.poses, &given.rig);
+        uint8_t *held = calloc((size_t)s.poses.vertex_count, 1);
+        int64_t moved = 0;
+        for (int64_t v = 0; v < s.poses.vertex_count; v++)
+            held[v] = v % 4 == 1;
+        settings.rest_mode = mode;
+        answer.rig.held_rest = held;
+        CHECK(ossify_decompose(&s.poses, &settings, &answer.rig, &answer.info) >= 0);
+        for (int64_t v = 0; v < s.poses.vertex_count; v++) {
+            int same = memcmp(answer.rig.rest + 3 * v, given.rig.rest + 3 * v, 3 * sizeof(float)) == 0;
+            CHECK(same || !held[v]);
+            moved += !same;
+        }
+        CHECK(moved > s.poses.vertex_count / 2);
+        free(held);
+        answer_free(&given);
+        answer_free(&answer);
+        synthetic_free(&s);
+    }
+}
+
+TEST(everything_held_changes_not_a_bit) {
+    for (int way = 0; way < 12; way++) {
+        Synthetic s = noisy_rig(way % 2);
+        ossify_settings settings = refit_settings(&s);
+        Answer given = near_truth(&s, 0.02), answer = answer_of(&s.poses, &given.rig);
+        uint8_t *held = held_transforms(&s.poses, (const uint8_t[5]){1, 1, 1, 1, 1}, 0), all[400];
+        memset(all, 1, sizeof all);
+        settings.bone_kind = way / 4 % 2;
+        settings.locality = way / 2 % 2;
+        settings.relocate = way >= 8;
+        answer.rig.held_transforms = held;
+        answer.rig.held_vertices = way % 2 ? all : NULL;
+        answer.rig.held_groups = way % 2 ? NULL : all;
+        answer.rig.held_rest = all;
+        test_case("way %d", way);
+        CHECK(ossify_decompose(&s.poses, &settings, &answer.rig, &answer.info) >= 0);
+        CHECK(rigs_are_equal(&s.poses, &answer.rig, &given.rig));
+        free(held);
+        answer_free(&given);
+        answer_free(&answer);
+        synthetic_free(&s);
+    }
+}
+
+/* A group was deleted: some vertices have lost a part of their weights, some all. */
+TEST(vertices_without_weights_find_their_bones) {
+    for (int local = 0; local < 2; local++) {
+        SyntheticOptions options = {.vertices = 300, .frames = 8, .bones = 4, .influences = 2};
+        Synthetic s = synthetic_make(options);
+        ossify_settings settings = refit_settings(&s);
+        Answer answer = answer_of(&s.poses, &s.truth);
+        settings.locality = local;
+        settings.quality = OSSIFY_BEST;
+        for (int64_t v = 0; v < s.poses.vertex_count; v++) {
+            answer.rig.influence_weights[2 * v] *= v % 5 == 0 ? 0.25f : 1;
+            if (v % 7 == 0)
+                for (int i = 0; i < 2; i++) {
+                    answer.rig.influence_weights[2 * v + i] = 0;
+                    answer.rig.influence_bones[2 * v + i] = -1;
+                }
+        }
+        test_case("locality %d", local);
+        CHECK(ossify_decompose(&s.poses, &settings, &answer.rig, &answer.info) >= 0);
+        check_rig(&s.poses, &answer.rig, 1);
+        CHECK(answer.info.erms < (local ? 1 : 0.05)); /* a thousandth of the radius where regions are cut */
+        answer_free(&answer);
+        synthetic_free(&s);
+    }
+}
+
+/* Weights repainted with noise and not held: the error comes back to what it was. */
+TEST(noise_on_a_few_weights_is_undone) {
+    for (int local = 0; local < 2; local++) {
+        Synthetic s = noisy_rig(0);
+        ossify_settings settings = refit_settings(&s);
+        Answer first, again;
+        settings.locality = local;
+        first = solve(&s.poses, settings);
+        again = answer_of(&s.poses, &first.rig);
+        again.rig.given = 3;
+        for (int64_t v = 0; v < s.poses.vertex_count; v += 50)
+            for (int64_t i = v * again.rig.influences; i < (v + 1) * again.rig.influences; i++)
+                again.rig.influence_weights[i] *= (float)(0.5 + 0.5 * sin((double)(17 * i)));
+        CHECK(ossify_decompose(&s.poses, &settings, &again.rig, &again.info) >= 0);
+        check_rig(&s.poses, &again.rig, 1);
+        test_case("locality %d", local);
+        CHECK(again.info.erms < 1.002 * first.info.erms);
+        answer_free(&first);
+        answer_free(&again);
+        synthetic_free(&s);
+    }
+}
+
+/* A clip that the weights were not solved for. */
+TEST(a_clip_is_tracked_with_weights_held) {
+    for (int way = 0; way < 4; way++) {
+        SyntheticOptions options = {.vertices = 400,
+                                    .frames = 12,
+                                    .bones = 5,
+                                    .influences = 3,
+                                    .flexible = way % 2,
+                                    .motion = 2.5,
+                                    .noise = way / 2 ? 0.02 : 0};
+        Synthetic s = synthetic_make(options);
+        ossify_settings settings = refit_settings(&s);
+        Answer answer = answer_of(&s.poses, &s.truth);
+        uint8_t held[500];
+        size_t wide = (size_t)(s.poses.vertex_count * s.truth.influences);
+        memset(held, 1, sizeof held);
+        CHECK(s.poses.vertex_count <= 500);
+        memset(answer.rig.transforms, 0, 12 * 12 * 5 * sizeof(double));
+        answer.rig.given = OSSIFY_GIVEN_WEIGHTS;
+        answer.rig.held_vertices = held;
+        settings.bone_kind = way % 2;
+        settings.rest_mode = OSSIFY_REST_FIXED;
+        test_case("flexible %d, noise %d", way % 2, way / 2);
+        CHECK_INT(ossify_decompose(&s.poses, &settings, &answer.rig, &answer.info), OSSIFY_CONVERGED);
+        check_rig(&s.poses, &answer.rig, way % 2 == 0);
+        CHECK(memcmp(answer.rig.influence_weights, s.truth.influence_weights, wide * sizeof(float)) == 0);
+        CHECK(memcmp(answer.rig.influence_bones, s.truth.influence_bones, wide * sizeof(int32_t)) == 0);
+        CHECK(memcmp(answer.rig.rest, s.truth.rest, 3 * (size_t)s.poses.vertex_count * sizeof(float)) == 0);
+        if (way / 2) {
+            CHECK(replay_error(&s.poses, &answer.rig, NULL) <= replay_error(&s.poses, &s.truth, NULL));
+            if (way % 2 == 0)
+                judge_bones(&s.poses, &answer.rig, 1e-3);
+        } else {
+            CHECK(answer.info.erms < 0.01);
+        }
+        answer_free(&answer);
+        synthetic_free(&s);
+    }
+}
+
+/* Only the transforms of some frames are free: tracked from what is given, the others stay. */
+TEST(frames_that_are_not_held_are_tracked) {
+    Synthetic s = noisy_rig(0);
+    ossify_settings settings = refit_settings(&s);
+    Answer given = near_truth(&s, 0.05), answer = answer_of(&s.poses, &given.rig);
+    uint8_t *held = held_transforms(&s.poses, (const uint8_t[5]){1, 1, 1, 1, 1}, 1), all[400];
+    memset(all, 1, sizeof all);
+    settings.rest_mode = OSSIFY_REST_FIXED;
+    answer.rig.held_transforms = held;
+    answer.rig.held_vertices = all;
+    CHECK(ossify_decompose(&s.poses, &settings, &answer.rig, &answer.info) >= 0);
+    for (int64_t i = 0; i < 5 * s.poses.frame_count; i++) {
+        int same = memcmp(answer.rig.transforms + 12 * i, given.rig.transforms + 12 * i, 12 * sizeof(double));
+        CHECK((same == 0) == held[i]);
+    }
+    CHECK(replay_error(&s.poses, &answer.rig, NULL) < replay_error(&s.poses, &given.rig, NULL));
+    free(held);
+    answer_free(&given);
+    answer_free(&answer);
+    synthetic_free(&s);
+}
+
+/* One of two bones that carry the same vertices is worth more elsewhere; what is held stays where it is. */
+TEST(bones_that_may_leave_lower_the_error) {
+    Synthetic s = noisy_rig(0);
+    ossify_settings settings = refit_settings(&s);
+    uint8_t *held = held_transforms(&s.poses, (const uint8_t[5]){1, 0, 0, 0, 0}, 0);
+    Answer stayed = answer_of(&s.poses, &s.truth), left;
+    for (int64_t i = 0; i < s.poses.vertex_count * s.truth.influences;
+         i++) { /* bone 4 goes to bone 0's place */
+        int32_t *b = &stayed.rig.influence_bones[i];
+        *b = *b == 4 ? 3 : *b;
+    }
+    for (int64_t v = 0; v < s.poses.vertex_count; v++)
+        for (int64_t i = v * 4; i < v * 4 + 4; i++)
+            for (int64_t j = v * 4; j < i; j++)
+                if (stayed.rig.influence_bones[i] >= 0 &&
+                    stayed.rig.influence_bones[i] == stayed.rig.influence_bones[j]) {
+                    stayed.rig.influence_weights[j] += stayed.rig.influence_weights[i];
+                    stayed.rig.influence_weights[i] = 0;
+                    stayed.rig.influence_bones[i] = -1;
+                }
+    stayed.rig.held_transforms = held;
+    left = answer_of(&s.poses, &stayed.rig);
+    left.rig.held_transforms = held;
+    CHECK(ossify_decompose(&s.poses, &settings, &stayed.rig, &stayed.info) >= 0);
+    settings.relocate = 1;
+    CHECK(ossify_decompose(&s.poses, &settings, &left.rig, &left.info) >= 0);
+    check_rig(&s.poses, &left.rig, 1);
+    CHECK_INT(left.rig.bones, 5);
+    CHECK(left.info.erms < 0.8 * stayed.info.erms);
+    for (int64_t f = 0; f < s.poses.frame_count; f++)
+        CHECK(memcmp(left.rig.transforms + 60 * f, s.truth.transforms + 60 * f, 12 * sizeof(double)) == 0);
+    free(held);
+    answer_free(&stayed);
+    answer_free(&left);
+    synthetic_free(&s);
+}
+
 TEST(a_fixed_rest_comes_back_equal_to_the_bit) {
     for (int given = 0; given <= 3; given++) {
         Synthetic s = noisy_rig(0);

@@ -316,6 +316,108 @@ TEST(a_mirrored_body_has_a_mirrored_skeleton) {
     found_free(&found);
 }
 
+/* A bone of a body made by hand: a ball of vertices that is all its own. */
+typedef struct Limb {
+    int parent; /* -1: the root, which only turns */
+    double joint[3], centre[3];
+    double turn; /* radians, in space */
+} Limb;
+
+/* Turns by `turn` about a direction that wanders, another one for each bone. */
+static void turned(double turn, int b, int64_t f, double r[9]) {
+    const double t = 0.9 * (double)f + 2.3 * b, u = 1.7 * (double)f + 1.1 * b;
+    const double n[3] = {sin(t) * cos(u), sin(t) * sin(u), cos(t)}, c = cos(turn), s = sin(turn);
+    for (int i = 0; i < 9; i++) {
+        const int row = i / 3, column = i % 3;
+        const double across = row == column ? 0 : (column - row + 3) % 3 == 1 ? -1 : 1;
+        r[i] = (row == column ? c : across * s * n[3 - row - column]) + (1 - c) * n[row] * n[column];
+    }
+}
+
+/* Vertices lie in mirrored pairs within every ball: a body of mirrored balls is mirrored at x = 0. */
+static Found body_by_hand(const Limb *limb, int bones) {
+    Found found =
+        prepare((SyntheticOptions){.bones = bones, .vertices = 120 * bones, .frames = 12, .faceless = 1});
+    ossify_rig *rig = &found.made.truth;
+    for (int64_t v = 0; v < found.made.poses.vertex_count; v++) {
+        const int b = (int)(v % bones), at = (int)(v / bones);
+        const double side = limb[b].centre[0] < 0 ? -1 : 1, up = 1.3 * (at / 2);
+        const double off[3] = {(at % 2 ? -0.1 : 0.1) * (0.2 + fabs(sin(up))), 0.1 * cos(up),
+                               0.1 * sin(1.7 * up)};
+        for (int a = 0; a < 3; a++)
+            rig->rest[3 * v + a] = (float)(limb[b].centre[a] + (a == 0 ? side : 1) * off[a]);
+        for (int64_t k = 0; k < rig->influences; k++) {
+            rig->influence_bones[v * rig->influences + k] = k == 0 ? b : -1;
+            rig->influence_weights[v * rig->influences + k] = k == 0 ? 1 : 0;
+        }
+    }
+    for (int64_t f = 0; f < found.made.poses.frame_count; f++) {
+        double *all = rig->transforms + 12 * f * rig->bone_capacity;
+        for (int b = 0; b < bones; b++) {
+            const double *x = limb[b].joint, *above = limb[b].parent < 0 ? NULL : all + 12 * limb[b].parent;
+            double r[9];
+            turned(limb[b].turn, b, f, r);
+            for (int i = 0; i < 3; i++) {
+                double *row = all + 12 * b + 4 * i;
+                memcpy(row, r + 3 * i, 3 * sizeof *row);
+                row[3] = -(row[0] * x[0] + row[1] * x[1] + row[2] * x[2]);
+                row[3] += !above ? x[i]
+                                 : above[4 * i] * x[0] + above[4 * i + 1] * x[1] + above[4 * i + 2] * x[2] +
+                                       above[4 * i + 3];
+            }
+        }
+    }
+    found.skeleton.root = -1;
+    return found;
+}
+
+TEST(bones_that_meet_in_a_point_hang_from_the_one_that_leads_there) {
+    static const Limb hand[] = {{-1, {0, 0, 0}, {0, 0, 0}, 0.1},
+                                {0, {1, 0, 0}, {1.5, 0, 0}, 0.5},
+                                {1, {4, 0, 0}, {4.4, 0.3, 0}, 0.6},
+                                {1, {4, 0, 0}, {4.5, 0, 0}, 0.6},
+                                {1, {4, 0, 0}, {4.4, -0.3, 0}, 0.6}};
+    Found found = body_by_hand(hand, 5);
+    connect(&found);
+    CHECK(found.status >= 0);
+    CHECK_INT(found.skeleton.root, 0);
+    for (int b = 0; b < 5; b++) {
+        test_case("bone %d", b);
+        CHECK_INT(found.skeleton.parents[b], hand[b].parent);
+        if (b > 0)
+            CHECK(distance(found.skeleton.joints + 3 * b, hand[b].joint) < 1e-3);
+    }
+    const int32_t fingers[2] = {2, 3};
+    found.skeleton.root = 0;
+    found.skeleton.demanded_count = 1; /* an artist's word counts more */
+    found.skeleton.demanded = fingers;
+    connect(&found);
+    CHECK(joined(&found.skeleton, 2, 3));
+    found_free(&found);
+}
+
+TEST(a_bone_with_a_mirror_image_is_not_the_root) {
+    static const Limb bird[] = {{-1, {0, 0, 0}, {0, 0, 0}, 0.5},
+                                {0, {0.6, 0, 0}, {1.5, 0.4, 0}, 0.05},
+                                {0, {-0.6, 0, 0}, {-1.5, 0.4, 0}, 0.06},
+                                {0, {0, 0.6, 0}, {0, 1.2, 0}, 0.9}};
+    Found found = body_by_hand(bird, 4);
+    connect(&found);
+    CHECK(found.status >= 0);
+    CHECK_INT(found.skeleton.root, 1); /* a wing turns least */
+    found.skeleton.root = -1;
+    found.skeleton.symmetry = OSSIFY_SYMMETRY_FOUND;
+    connect(&found);
+    CHECK(found.status >= 0);
+    CHECK_INT(found.skeleton.symmetry, OSSIFY_SYMMETRY_FOUND);
+    CHECK_INT(found.skeleton.mirrors[1], 2);
+    CHECK_INT(found.skeleton.root, 0);
+    found.skeleton.root = 1; /* unless the artist says so */
+    connect(&found);
+    CHECK_INT(found.skeleton.root, 1);
+    found_free(&found);
+}
+
 TEST(a_given_plane_is_taken_and_a_lopsided_body_has_none) {
     SyntheticOptions options = {.shape = SHAPE_TUBE, .bones = 5, .vertices = 4000, .frames = 4};
     Found found = prepare(options);

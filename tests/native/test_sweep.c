@@ -7,7 +7,7 @@
 #include "synthetic.h"
 #include "test.h"
 
-/* The ways through decompose.c, skeleton.c and articulate.c. */
+/* The ways through decompose.c, track.c, edit.c, skeleton.c and articulate.c. */
 typedef enum Way {
     PLAIN,
     LOCALITY_OFF,
@@ -26,11 +26,18 @@ typedef enum Way {
     GIVEN_ALL,
     GIVEN_WEIGHTS,
     GIVEN_TRANSFORMS,
+    TRACKED,
+    GROUPS_HELD,
+    RELOCATED,
+    PRICED,
+    ADDED,
+    SPLIT,
     TWO_THREADS,
     CONNECTED,
     ARTICULATED,
     STRETCHED,
     MIRRORED,
+    POSED,
     WAYS
 } Way;
 
@@ -51,11 +58,21 @@ static const char *const NAMES[WAYS] = {"plain",
                                         "given all",
                                         "given weights",
                                         "given transforms",
+                                        "tracked",
+                                        "groups held",
+                                        "relocated",
+                                        "priced",
+                                        "added",
+                                        "split",
                                         "two threads",
                                         "connected",
                                         "articulated",
                                         "stretched",
-                                        "mirrored"};
+                                        "mirrored",
+                                        "posed"};
+
+static uint8_t HELD[64]; /* all of them, once a trial is made */
+static const uint8_t GROUPS[4] = {0, 1, 0, 0};
 
 typedef struct Trial {
     Synthetic made;
@@ -72,6 +89,31 @@ static void mirror_bones(ossify_skeleton *skeleton) {
     skeleton->parents[1] = skeleton->parents[2] = skeleton->mirrors[0] = 0;
     skeleton->mirrors[1] = 2;
     skeleton->mirrors[2] = 1;
+}
+
+/* The truth with bones out of place, so that there is something to solve. */
+static Answer worse_truth(const Synthetic *s) {
+    Answer answer = answer_of(&s->poses, &s->truth);
+    for (int64_t i = 0; i < s->poses.frame_count * s->truth.bones * 3; i++)
+        answer.rig.transforms[4 * i + 3] += (double)(i % 7) * 0.02;
+    return answer;
+}
+
+/* The truth with room for one more bone. */
+static Answer roomy_truth(const Synthetic *s) {
+    ossify_settings settings = plain_settings(s->truth.bones + 1);
+    Answer answer;
+    settings.influences = s->truth.influences;
+    answer = answer_start(&s->poses, &settings);
+    size_t count = (size_t)(s->poses.vertex_count * s->truth.influences), bones = (size_t)s->truth.bones;
+    answer.rig.bones = s->truth.bones;
+    memcpy(answer.rig.influence_bones, s->truth.influence_bones, count * sizeof(int32_t));
+    memcpy(answer.rig.influence_weights, s->truth.influence_weights, count * sizeof(float));
+    memcpy(answer.rig.rest, s->truth.rest, 3 * (size_t)s->poses.vertex_count * sizeof(float));
+    for (size_t f = 0; f < (size_t)s->poses.frame_count; f++)
+        memcpy(answer.rig.transforms + 12 * f * (bones + 1), s->truth.transforms + 12 * f * bones,
+               12 * bones * sizeof(double));
+    return answer;
 }
 
 static Trial trial_of(Way way) {
@@ -118,13 +160,22 @@ static Trial trial_of(Way way) {
         answer_free(&t.before);
         t.before = answer_of(&t.made.poses, &t.made.truth);
     }
-    if (way == GIVEN_ALL || way == GIVEN_WEIGHTS || way == GIVEN_TRANSFORMS) {
+    if (way >= GIVEN_ALL && way <= SPLIT) {
         answer_free(&t.before);
-        t.before = answer_of(&t.made.poses, &t.made.truth);
-        t.before.rig.given = way == GIVEN_ALL       ? OSSIFY_GIVEN_TRANSFORMS | OSSIFY_GIVEN_WEIGHTS
-                             : way == GIVEN_WEIGHTS ? OSSIFY_GIVEN_WEIGHTS
-                                                    : OSSIFY_GIVEN_TRANSFORMS;
+        t.before = way == ADDED || way == SPLIT ? roomy_truth(&t.made) : worse_truth(&t.made);
+        t.before.rig.given = way == GIVEN_WEIGHTS || way == TRACKED ? OSSIFY_GIVEN_WEIGHTS
+                             : way == GIVEN_TRANSFORMS ? OSSIFY_GIVEN_TRANSFORMS
+                                                       : OSSIFY_GIVEN_TRANSFORMS | OSSIFY_GIVEN_WEIGHTS;
     }
+    if (way == TRACKED || way == POSED) {
+        CHECK(t.made.poses.vertex_count <= 64);
+        memset(HELD, 1, sizeof HELD);
+        t.before.rig.held_vertices = HELD;
+        t.skeleton.held_joints = HELD;
+        t.settings.rest_mode = OSSIFY_REST_FIXED;
+    }
+    t.before.rig.held_groups = way == GROUPS_HELD ? GROUPS : NULL;
+    t.settings.relocate = way == RELOCATED;
     return t;
 }
 
@@ -137,6 +188,11 @@ static void trial_free(Trial *t) {
 static int64_t call_verb(const Trial *t, const ossify_settings *settings, Answer *answer,
                          ossify_skeleton *skeleton) {
     const ossify_poses *poses = &t->made.poses;
+    double costs[3];
+    if (t->way == PRICED)
+        return ossify_bone_costs(poses, settings, &answer->rig, costs, &answer->info);
+    if (t->way == ADDED || t->way == SPLIT)
+        return ossify_add_bone(poses, settings, &answer->rig, -1, t->way == SPLIT ? 1 : -1, &answer->info);
     if (t->way == CONNECTED)
         return ossify_connect(poses, settings, &answer->rig, skeleton, &answer->info);
     if (t->way > CONNECTED)
@@ -248,7 +304,7 @@ static void cancel_at(const Trial *t, ossify_settings settings, int64_t i, int64
     CHECK_INT(ledger.taken, ledger.given);
     if (watcher.calls < i || watcher.last.fraction >= 1) {
         CHECK_INT(got, status);
-        CHECK(!untouched);
+        CHECK(untouched == (t->way == PRICED)); /* which only reads */
         CHECK(info.erms == erms);
     } else {
         CHECK_INT(got, OSSIFY_CANCELLED);

@@ -335,6 +335,74 @@ def test_held_transforms_and_vertices_stay(eel):
     np.testing.assert_allclose(held, truth, atol=1e-6)
 
 
+def truth_of(eel):
+    return native.Rig(eel.transforms, eel.bones, eel.weights, eel.rest)
+
+
+def test_everything_held_changes_not_a_bit(eel):
+    given, rest = truth_of(eel), len(eel.rest)
+    shapes = {"held_vertices": rest, "held_rest": rest, "held_transforms": (12, 3)}
+    held = {name: np.ones(shape, bool) for name, shape in shapes.items()}
+    given = native.Rig(
+        given.transforms + 0.01, given.influence_bones, given.influence_weights, given.rest, **held
+    )
+    rig, _ = native.decompose(eel.rest, eel.frames, eel.triangles, few(), rig=given)
+    np.testing.assert_array_equal(rig.transforms, given.transforms)
+    np.testing.assert_array_equal(rig.rest, np.asarray(given.rest, np.float32))
+    kept = given.influence_bones.shape[1]  # the answer may have room for more
+    np.testing.assert_array_equal(rig.influence_bones[:, :kept], given.influence_bones)
+    np.testing.assert_array_equal(rig.influence_weights[:, :kept], np.float32(given.influence_weights))
+
+
+def test_a_held_group_stays(eel):
+    given = truth_of(eel)
+    given.transforms = given.transforms + 0.01
+    given.held_groups = np.array([0, 1, 0])
+    rig, _ = native.decompose(eel.rest, eel.frames, eel.triangles, few(), rig=given)
+    np.testing.assert_array_equal(rig.dense_weights()[:, 1], truth_of(eel).dense_weights()[:, 1])
+
+
+def test_another_clip_is_tracked(eel):
+    settings = few(rest_mode="fixed")
+    rig, info = native.decompose(
+        eel.rest, eel.frames[::-2], eel.triangles, settings, rig=truth_of(eel).to_track()
+    )
+    assert info.erms < 0.01
+    np.testing.assert_array_equal(rig.dense_weights(), truth_of(eel).dense_weights())
+
+
+def test_bones_have_a_price_and_can_be_more(eel):
+    poses = eel.rest, eel.frames, eel.triangles
+    costs = native.bone_costs(*poses, truth_of(eel), few())
+    assert costs.shape == (3,)
+    assert (costs > 0).all()
+    for place in ({}, {"vertex": 5}, {"split": 1}):
+        grown = native.add_bone(*poses, truth_of(eel), settings=few(), **place)
+        assert grown.bones == 4
+        np.testing.assert_array_equal(grown.transforms[:, :3], eel.transforms)
+        assert (grown.dense_weights()[:, 3] > 0).any()
+
+
+@pytest.mark.parametrize(
+    ("place", "named"), [({"vertex": 10**6}, "vertex is 1000000"), ({"split": "hip"}, "split is 'hip'")]
+)
+def test_a_bone_added_nowhere_is_refused(eel, place, named):
+    with pytest.raises(native.OssifyError) as caught:
+        native.add_bone(eel.rest, eel.frames, eel.triangles, truth_of(eel), settings=few(), **place)
+    assert named in str(caught.value)
+
+
+def test_held_joints_stay(eel):
+    rig = truth_of(eel)
+    skeleton = native.connect(rig, eel.triangles)
+    rig.held_vertices = np.ones(len(eel.rest), bool)
+    joints = skeleton.joints.copy()
+    _, jointed, _ = native.articulate(
+        eel.rest, eel.frames, eel.triangles, rig, skeleton, few(rest_mode="fixed"), held_joints=[1, 1, 1]
+    )
+    np.testing.assert_array_equal(jointed.joints, joints)
+
+
 @pytest.mark.parametrize(
     ("changes", "named"),
     [

@@ -124,7 +124,7 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     ossify = install(zip_file)
     scenes.empty_scene()
-    lines, reports, rows = [COLUMNS], {}, []
+    lines, skeletons, reports, rows = [COLUMNS], [], {}, []
     for name, case in CASES.items():
         say(f"making and converting the {name}")
         source = case.make(folder)
@@ -134,6 +134,7 @@ def main():
         glb = folder / f"{name}.glb"
         ossify.formats.write(glb, result.armature, result.meshes, influences=4)
         lines.append(figures(ossify, name, result.report, glb.stat().st_size, seconds))
+        skeletons += [f"{name}: {words}" for words in result.report.skeleton_lines()]
         reports[name] = result.report.to_json()
         words = captions(result.report, case)
         rows.append(picture.take(ossify, source, result, case.frame, case.turn, words, case.grips))
@@ -143,6 +144,7 @@ def main():
     picture.render(ossify, rows, folder / "demo.png", *map(int, width))
     say()
     table(lines)
+    say("\n".join(["", *skeletons]))
     say(LEGEND)
 
 

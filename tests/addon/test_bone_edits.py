@@ -1,0 +1,425 @@
+"""Bones merged, split, added and removed on a rig that stands: what is touched fits, and the rest is left."""
+
+import bpy
+import chain
+import numpy as np
+import pytest
+import scenes
+from mathutils import Vector
+from ossify import actions, bone_edits, changes, options
+
+FRAMES = 16
+TIMES = list(range(1, FRAMES + 1))
+
+
+@pytest.fixture
+def creature(request):
+    """A body with joints, its rig with fewer bones than it has, and the rig's mesh"""
+    body, _ = scenes.creature(frames=FRAMES)
+    chosen = {"bones": 8, "quality": "NORMAL", "skeleton": "HIERARCHY", "hide_source": False}
+    result = chain.converted(body, **{**chosen, **getattr(request, "param", {})})
+    return body, result.armature, result.meshes[0]
+
+
+def error(source, mesh):
+    """Root mean square over vertices and frames of what Blender shows, percent of the size"""
+    apart = scenes.seen_frames(mesh, TIMES) - scenes.seen_frames(source, TIMES)
+    return 100 * np.sqrt((apart**2).sum(axis=2).mean()) / scenes.size_of(scenes.positions(mesh.data))
+
+
+def painted(mesh):
+    names = [group.name for group in mesh.vertex_groups]
+    return [{names[g.group]: g.weight for g in v.groups if g.weight > 0} for v in mesh.data.vertices]
+
+
+def deforming(armature):
+    return [bone.name for bone in armature.data.bones if bone.use_deform]
+
+
+def check_rig(armature, mesh, most=4):
+    """What every rig must be"""
+    names = set(deforming(armature))
+    for row in painted(mesh):
+        assert np.isclose(sum(row.values()), 1, atol=2e-7)
+        assert len(row) <= most
+        assert row.keys() <= names
+    for bone in armature.data.bones:
+        assert bone.length > 0
+
+
+def motion_of(armature, names):
+    """[f][b][4][4] poses of bones as Blender shows them"""
+    found = []
+    for time in TIMES:
+        bpy.context.scene.frame_set(time)
+        found.append([np.array(armature.pose.bones[name].matrix) for name in names])
+    return np.array(found)
+
+
+def linked_pair(armature):
+    """A bone that deforms and a child of it that does"""
+    for bone in armature.data.bones:
+        for child in bone.children:
+            if bone.use_deform and child.use_deform:
+                return bone.name, child.name
+    raise AssertionError("no chain")
+
+
+# ---- merge
+
+
+@pytest.mark.parametrize("upward", [False, True])
+@pytest.mark.parametrize("creature", [{}, {"skeleton": "NONE"}], indirect=True)
+def test_merged_bones_are_one(creature, upward):
+    source, armature, mesh = creature
+    hierarchy = armature.ossify.settings.skeleton != "NONE"
+    first, second = linked_pair(armature) if hierarchy else deforming(armature)[:2]
+    kept, gone = (first, second) if upward else (second, first)
+    colour = tuple(armature.data.bones[kept].color.custom.normal)
+    rest = np.array(armature.data.bones[kept].matrix_local)
+    heads = {bone.name: bone.head_local.copy() for bone in armature.data.bones}
+    others = [name for name in deforming(armature) if name not in (kept, gone)]
+    before, moved, weights = error(source, mesh), motion_of(armature, others), painted(mesh)
+    done = bone_edits.merge(bpy.context, armature, kept, [gone])
+    check_rig(armature, mesh)
+    assert gone not in armature.data.bones
+    assert gone not in mesh.vertex_groups
+    assert tuple(armature.data.bones[kept].color.custom.normal) == colour
+    assert np.allclose(np.array(armature.data.bones[kept].matrix_local), rest, atol=1e-6)
+    assert all((bone.head_local - heads[bone.name]).length < 1e-6 for bone in armature.data.bones)
+    size = scenes.size_of(scenes.positions(mesh.data))
+    assert np.abs(motion_of(armature, others) - moved).max() < 2e-3 * size  # reduced keys
+    for old, new in zip(weights, painted(mesh), strict=True):
+        if kept not in old and gone not in old:
+            assert new == old
+    assert done.before == pytest.approx(before, abs=2e-3)
+    assert done.after == pytest.approx(error(source, mesh), abs=2e-3)
+
+
+def test_merged_weights_are_sums_when_nothing_is_solved(creature):
+    _, armature, mesh = creature
+    kept, gone = linked_pair(armature)
+    before = painted(mesh)
+    bone_edits.merge(bpy.context, armature, kept, [gone], solve=False)
+    for old, new in zip(before, painted(mesh), strict=True):
+        assert new.get(kept, 0) == pytest.approx(old.get(kept, 0) + old.get(gone, 0), abs=1e-6)
+        assert {n: w for n, w in new.items() if n != kept} == pytest.approx(
+            {n: w for n, w in old.items() if n not in (kept, gone)}, abs=1e-6
+        )
+
+
+def test_children_of_a_merged_bone_hang_from_the_kept_one(creature):
+    _, armature, _ = creature
+    kept, gone = linked_pair(armature)
+    below = [child.name for child in armature.data.bones[gone].children]
+    bone_edits.merge(bpy.context, armature, kept, [gone])
+    assert all(armature.data.bones[name].parent.name == kept for name in below)
+
+
+def test_what_named_a_merged_bone_is_told_and_not_broken(creature):
+    _, armature, _ = creature
+    kept, gone = linked_pair(armature)
+    empty = scenes.link(bpy.data.objects.new("Follower", None))
+    follow = empty.constraints.new("COPY_LOCATION")
+    follow.target, follow.subtarget = armature, gone
+    curve = empty.driver_add("location", 2)
+    variable = curve.driver.variables.new()
+    variable.targets[0].id = armature
+    variable.targets[0].data_path = f'pose.bones["{gone}"].location[0]'
+    own = armature.pose.bones[gone].constraints.new("LIMIT_ROTATION")
+    own.name = "Mine"
+    done = bone_edits.merge(bpy.context, armature, kept, [gone])
+    assert follow.subtarget == kept
+    assert variable.targets[0].data_path == f'pose.bones["{kept}"].location[0]'
+    said = " ".join(done.notes)
+    assert "Follower's constraint" in said
+    assert "Follower's driver" in said
+    assert f"{gone}'s own constraint Mine" in said
+
+
+def test_other_meshes_of_the_rig_keep_following(creature):
+    """A copy that got its weights later hands them on as the rig's own mesh does"""
+    _, armature, mesh = creature
+    kept, gone = linked_pair(armature)
+    copy = mesh.copy()
+    copy.data = mesh.data.copy()
+    copy.parent = None
+    scenes.link(copy)
+    before = painted(copy)
+    bone_edits.merge(bpy.context, armature, kept, [gone], solve=False)
+    assert gone not in copy.vertex_groups
+    for old, new in zip(before, painted(copy), strict=True):
+        assert sum(new.values()) == pytest.approx(1, abs=1e-5)
+        assert new.get(kept, 0) == pytest.approx(old.get(kept, 0) + old.get(gone, 0), abs=1e-5)
+
+
+@pytest.mark.parametrize("creature", [{}, {"skeleton": "NONE"}], indirect=True)
+def test_other_clips_go_on_as_they_were(creature):
+    _, armature, mesh = creature
+    first = armature.animation_data.action
+    other = first.copy()
+    other.name = "Other"
+    clip = armature.ossify.clips.add()
+    clip.action, clip.first_frame, clip.last_frame, clip.tracked = other, 1, FRAMES, True
+    names = deforming(armature)
+    actions.assign(armature, other)
+    before, shown = motion_of(armature, names), scenes.seen_frames(mesh, TIMES)
+    actions.assign(armature, first)
+    (new,) = bone_edits.add_at_worst(bpy.context, armature).bones
+    assert armature.animation_data.action == first
+    actions.assign(armature, other)
+    size = scenes.size_of(scenes.positions(mesh.data))
+    assert np.abs(motion_of(armature, names) - before).max() < 1e-4 * size
+    moved = np.abs(scenes.seen_frames(mesh, TIMES) - shown).max()
+    assert moved < 0.1 * size  # weights are other ones, and the new bone is not left behind
+    assert new in armature.pose.bones
+
+
+def test_merging_one_bone_is_refused(creature):
+    _, armature, _ = creature
+    name = deforming(armature)[0]
+    with pytest.raises(options.Refusal, match="Select the bones to merge"):
+        bone_edits.merge(bpy.context, armature, name, [name])
+
+
+# ---- add
+
+
+@pytest.mark.parametrize("creature", [{}, {"skeleton": "NONE"}, {"skeleton": "ARTICULATED"}], indirect=True)
+def test_a_bone_at_the_worst_place_lowers_the_error(creature):
+    source, armature, mesh = creature
+    before, names = error(source, mesh), deforming(armature)
+    done = bone_edits.add_at_worst(bpy.context, armature)
+    (new,) = done.bones
+    check_rig(armature, mesh)
+    assert deforming(armature) != names
+    assert new not in names
+    bone = armature.data.bones[new]
+    assert bone.use_deform
+    assert bone.parent is not None
+    assert bone.color.palette == "CUSTOM"
+    assert [c.name for c in bone.collections]
+    after = error(source, mesh)
+    assert after < 0.95 * before
+    assert done.after == pytest.approx(after, abs=2e-3)
+    points = scenes.positions(mesh.data)
+    low, high = points.min(axis=0), points.max(axis=0)
+    middle = np.array(bone.head_local + bone.tail_local) / 2
+    assert (middle > low - 0.1).all()
+    assert (middle < high + 0.1).all()
+    record = armature.ossify
+    assert record.bones == len(names) + 1
+    apart = np.linalg.norm(scenes.seen_frames(mesh, TIMES) - scenes.seen_frames(source, TIMES), axis=2)
+    percent = 100 / scenes.size_of(points)
+    assert record.rms == pytest.approx(after, rel=1e-3)
+    assert record.maximum == pytest.approx(percent * apart.max(), rel=1e-3)
+    assert record.percentile_95 == pytest.approx(percent * np.percentile(apart, 95), rel=1e-2)
+    assert record.worst_frame == TIMES[np.unravel_index(apart.argmax(), apart.shape)[0]]
+    by_frame = percent * np.sqrt((apart**2).mean(axis=1))
+    assert [item.error for item in record.frames] == pytest.approx(by_frame.tolist(), rel=1e-2)
+    assert changes.find(armature).lines(TIMES) == []  # nothing of it is the artist's
+
+
+def test_adding_leaves_locked_groups_alone(creature):
+    _, armature, mesh = creature
+    locked = mesh.vertex_groups[0].name
+    mesh.vertex_groups[0].lock_weight = True
+    before = [row.get(locked) for row in painted(mesh)]
+    bone_edits.add_at_worst(bpy.context, armature)
+    assert [row.get(locked) for row in painted(mesh)] == before
+
+
+def test_articulated_bones_still_only_turn(creature):
+    """Added, split and merged: every joint holds in every frame"""
+    source, _, _ = creature
+    result = chain.converted(source, bones=8, quality="NORMAL", skeleton="ARTICULATED", hide_source=False)
+    armature, (mesh,) = result.armature, result.meshes
+    bone_edits.add_at_worst(bpy.context, armature)
+    kept, gone = linked_pair(armature)
+    bone_edits.merge(bpy.context, armature, kept, [gone])
+    size = scenes.size_of(scenes.positions(mesh.data))
+    for frame in (1, 6, FRAMES):
+        bpy.context.scene.frame_set(frame)
+        for bone in armature.pose.bones:
+            if bone.parent and bone.parent.bone.use_deform:
+                joint = bone.parent.matrix @ bone.parent.bone.matrix_local.inverted() @ bone.bone.head_local
+                assert (joint - bone.head).length < 1e-5 * size
+    check_rig(armature, mesh)
+
+
+# ---- split
+
+
+@pytest.mark.parametrize("creature", [{"bones": 6}, {"bones": 6, "skeleton": "NONE"}], indirect=True)
+def test_a_split_bone_moves_its_halves(creature):
+    source, armature, mesh = creature
+    before = error(source, mesh)
+    costs = {}
+    for name in deforming(armature):  # the bone whose vertices are worst
+        rows = [v for v, row in enumerate(painted(mesh)) if row.get(name, 0) > 0.5]
+        apart = scenes.seen_frames(mesh, TIMES)[:, rows] - scenes.seen_frames(source, TIMES)[:, rows]
+        costs[name] = (apart**2).sum()
+    name = max(costs, key=costs.get)
+    old = armature.data.bones[name]
+    parent, head = old.parent.name, old.head_local.copy()
+    done = bone_edits.split(bpy.context, armature, name)
+    (new,) = done.bones
+    check_rig(armature, mesh)
+    assert error(source, mesh) < before
+    assert armature.data.bones[name].parent.name == parent
+    assert (armature.data.bones[name].head_local - head).length < 1e-6
+    assert armature.data.bones[new].parent.name in (name, parent)
+    assert new.rstrip("LR.").rstrip("0123456789") == name.rstrip("LR.").rstrip("0123456789")
+
+
+def test_what_moves_alike_is_not_split():
+    stick = scenes.tube(rings=4)
+    for frame in (1, 8):
+        stick.location.x = frame
+        stick.keyframe_insert("location", frame=frame)
+    result = chain.converted(stick, bones=1, skeleton="HIERARCHY")
+    before = scenes.picture()
+    with pytest.raises(options.Refusal, match="nothing to split"):
+        bone_edits.split(bpy.context, result.armature, "Core.001")
+    assert scenes.difference(before, scenes.picture()) == ""
+
+
+# ---- remove
+
+
+@pytest.mark.parametrize("creature", [{"bones": 14}, {"bones": 14, "skeleton": "ARTICULATED"}], indirect=True)
+def test_useless_bones_go_within_the_tolerance(creature):
+    source, armature, mesh = creature
+    before, names = error(source, mesh), set(deforming(armature))
+    found = bone_edits.find_useless(bpy.context, armature, 0.1)
+    assert found.names
+    assert set(deforming(armature)) == names  # looking changes nothing
+    done = bone_edits.remove(bpy.context, found)
+    check_rig(armature, mesh)
+    assert set(deforming(armature)) == names - set(found.names)
+    assert error(source, mesh) <= before + 0.1 + 1e-2
+    assert done.after == pytest.approx(error(source, mesh), abs=2e-3)
+
+
+@pytest.mark.parametrize("creature", [{"bones": 14}], indirect=True)
+def test_what_holds_something_of_the_artists_is_not_removed(creature):
+    _, armature, mesh = creature
+    first = bone_edits.find_useless(bpy.context, armature, 100.0).names
+    assert len(first) >= 6
+    shaped, constrained, named, locked, above, driven = first[:6]
+    armature.pose.bones[shaped].custom_shape = mesh
+    armature.pose.bones[constrained].constraints.new("LIMIT_SCALE")
+    empty = scenes.link(bpy.data.objects.new("Follower", None))
+    empty.parent, empty.parent_type, empty.parent_bone = armature, "BONE", named
+    mesh.vertex_groups[locked].lock_weight = True
+    armature.driver_add(f'pose.bones["{driven}"].location', 0)
+    bpy.context.view_layer.objects.active = armature
+    bpy.ops.object.mode_set(mode="EDIT")
+    control = armature.data.edit_bones.new("Control")
+    control.head, control.tail = Vector((0, 0, 0)), Vector((0, 0, 1))
+    control.parent, control.use_deform = armature.data.edit_bones[above], False
+    extra = armature.data.edit_bones.new("Sleeve")
+    extra.head, extra.tail = Vector((0, 0, 0)), Vector((0, 1, 0))
+    bpy.ops.object.mode_set(mode="OBJECT")
+    found = bone_edits.find_useless(bpy.context, armature, 100.0).names
+    assert not {shaped, constrained, named, locked, above, driven, "Sleeve", "Control"} & set(found)
+
+
+def test_nothing_useless_is_told(creature):
+    _, armature, _ = creature
+    found = bone_edits.find_useless(bpy.context, armature, 0.0)
+    with pytest.raises(options.Refusal, match="No bone is useless"):
+        bone_edits.remove(bpy.context, found)
+
+
+# ---- operators
+
+
+def pose(armature, *names):
+    """In Pose Mode with these bones selected, the last one active"""
+    scenes.select(armature)
+    bpy.ops.object.mode_set(mode="POSE")
+    for bone in armature.pose.bones:
+        owner = bone if hasattr(bone, "select") else bone.bone
+        owner.select = bone.name in names
+    if names:
+        armature.data.bones.active = armature.data.bones[names[-1]]
+
+
+def state(armature, mesh):
+    """What an undo must bring back"""
+    bones = {
+        bone.name: (bone.parent and bone.parent.name, *map(tuple, bone.matrix_local))
+        for bone in armature.data.bones
+    }
+    return bones, painted(mesh), motion_of(armature, deforming(armature)).round(5).tolist()
+
+
+OPERATORS = {
+    "merge": lambda: bpy.ops.ossify.merge_bones(),
+    "split": lambda: bpy.ops.ossify.split_bone(),
+    "add": lambda: bpy.ops.ossify.add_bone(),
+    "remove": lambda: bpy.ops.ossify.remove_useless(tolerance=5.0),
+}
+
+
+@pytest.mark.parametrize("which", OPERATORS)
+def test_each_operator_is_one_undo_step(creature, which):
+    _, armature, mesh = creature
+    armature_name, mesh_name = armature.name, mesh.name
+    pose(armature, *reversed(linked_pair(armature)))
+    bpy.ops.ed.undo_push(message="before")
+    before = state(armature, mesh)
+    assert OPERATORS[which]() == {"FINISHED"}
+    assert bpy.context.mode == "POSE"
+    assert bpy.context.view_layer.objects.active.name == armature_name
+    bpy.ops.ed.undo_push(message="after")
+    assert set(deforming(bpy.data.objects[armature_name])) != before[0].keys() - {"Root"}
+    bpy.ops.ed.undo()
+    assert state(bpy.data.objects[armature_name], bpy.data.objects[mesh_name]) == before
+
+
+@pytest.mark.parametrize("creature", [{"keep_motion": "NONE"}], indirect=True)
+@pytest.mark.parametrize("which", OPERATORS)
+def test_without_its_motion_a_rig_is_left_as_it_was(creature, which):
+    source, armature, _ = creature
+    bpy.data.objects.remove(source)
+    pose(armature, *linked_pair(armature))
+    before = scenes.picture()
+    with pytest.raises(RuntimeError, match="was not kept, and its source is gone"):
+        OPERATORS[which]()
+    assert scenes.difference(before, scenes.picture()) == ""
+
+
+def test_operators_need_a_rig_and_the_right_mode(creature):
+    source, armature, _ = creature
+    scenes.select(armature)
+    assert bpy.ops.ossify.add_bone.poll()
+    assert not bpy.ops.ossify.merge_bones.poll()
+    assert not bpy.ops.ossify.split_bone.poll()
+    bpy.ops.object.mode_set(mode="EDIT")
+    assert not bpy.ops.ossify.add_bone.poll()
+    bpy.ops.object.mode_set(mode="OBJECT")
+    scenes.select(source)
+    assert not bpy.ops.ossify.add_bone.poll()
+
+
+def test_flexible_bones_are_refused():
+    sheet = scenes.key_shapes(scenes.grid())
+    result = chain.converted(sheet, bone_kind="FLEXIBLE")
+    with pytest.raises(options.Refusal, match="Flexible bones"):
+        bone_edits.add_at_worst(bpy.context, result.armature)
+
+
+def test_linked_data_is_refused(creature, tmp_path):
+    _, armature, mesh = creature
+    path = str(tmp_path / "rig.blend")
+    names = armature.name, mesh.name
+    bpy.ops.wm.save_as_mainfile(filepath=path)
+    bpy.ops.wm.read_homefile(use_empty=True)
+    with bpy.data.libraries.load(path, link=True) as (_, wanted):
+        wanted.objects = list(names)
+    for obj in wanted.objects:
+        bpy.context.scene.collection.objects.link(obj)
+    with pytest.raises(options.Refusal, match="is linked from another file"):
+        bone_edits.add_at_worst(bpy.context, wanted.objects[0])

@@ -1,0 +1,357 @@
+"""Weights painted by the solver: within the budget, with the influences and on the side asked for."""
+
+import bpy
+import chain
+import numpy as np
+import pytest
+import scenes
+from ossify import matching, painting
+
+TIMES = list(range(1, 9))
+
+
+def rigged(**chosen):
+    """A sheet that waves, and its rig"""
+    source = scenes.key_shapes(scenes.grid(n=15))
+    result = chain.converted(
+        source, bones=6, quality="NORMAL", rest_correction="FIXED", hide_source=False, **chosen
+    )
+    return source, result.armature, result.meshes[0]
+
+
+def painted(mesh):
+    """vertex -> group name -> weight, as they are in the file"""
+    names = [group.name for group in mesh.vertex_groups]
+    return [{names[g.group]: g.weight for g in v.groups if g.weight > 0} for v in mesh.data.vertices]
+
+
+def error(source, mesh):
+    """Root mean square over vertices and frames of what Blender shows, percent of the size"""
+    apart = scenes.seen_frames(mesh, TIMES) - scenes.seen_frames(source, TIMES)
+    return 100 * np.sqrt((apart**2).sum(axis=2).mean()) / scenes.size_of(scenes.positions(mesh.data))
+
+
+def roughness(mesh):
+    """Root mean square difference of weights along edges, over all bones"""
+    rows = painted(mesh)
+    ends = [edge.vertices for edge in mesh.data.edges]
+    apart = [
+        sum((rows[a].get(name, 0) - rows[b].get(name, 0)) ** 2 for name in rows[a].keys() | rows[b].keys())
+        for a, b in ends
+    ]
+    return float(np.sqrt(np.mean(apart)))
+
+
+def add_noise(mesh, share=0.3, seed=3):
+    """Repaints a share of the vertices"""
+    rng = np.random.default_rng(seed)
+    for vertex, row in enumerate(painted(mesh)):
+        if rng.random() < share:
+            for name, weight in row.items():
+                mesh.vertex_groups[name].add([vertex], min(weight + 0.3 * rng.random(), 1.0), "REPLACE")
+
+
+def check_sums(mesh, most, rows=None):
+    for row in painted(mesh) if rows is None else rows:
+        assert np.isclose(sum(row.values()), 1, atol=2e-7)
+        assert len(row) <= most
+
+
+# ---- smooth
+
+
+@pytest.mark.parametrize("budget", [0.0, 0.02, 0.5])
+def test_smoothing_keeps_within_the_budget(budget):
+    source, armature, mesh = rigged()
+    add_noise(mesh)
+    before, rough = error(source, mesh), roughness(mesh)
+    done = painting.smooth(bpy.context, armature, budget, 5)
+    after = error(source, mesh)
+    assert roughness(mesh) < 0.75 * rough
+    assert after <= before + budget + 1e-4
+    assert done.before == pytest.approx(before, abs=1e-4)
+    assert done.after == pytest.approx(after, abs=1e-4)
+    check_sums(mesh, 4)
+
+
+def test_a_larger_budget_smooths_more():
+    roughs = []
+    for budget in (0.0, 0.05, 5.0):
+        bpy.ops.wm.read_homefile(use_empty=True)
+        bpy.context.scene.frame_end = 8
+        _, armature, mesh = rigged()
+        painting.smooth(bpy.context, armature, budget, 5)
+        roughs.append(roughness(mesh))
+    assert roughs[0] > roughs[1] > roughs[2]
+
+
+def test_smoothing_leaves_locked_groups_and_what_is_not_selected():
+    _, armature, mesh = rigged()
+    add_noise(mesh)
+    before = painted(mesh)
+    locked = mesh.vertex_groups[0].name
+    mesh.vertex_groups[0].lock_weight = True
+    mesh.data.use_paint_mask_vertex = True
+    for vertex in mesh.data.vertices:
+        vertex.select = vertex.index < 60
+    painting.smooth(bpy.context, armature, 5.0, 5)
+    after = painted(mesh)
+    assert after[60:] == before[60:]
+    assert after[:60] != before[:60]
+    for old, new in zip(before, after, strict=True):
+        assert new.get(locked, 0) == old.get(locked, 0)
+
+
+def test_a_hidden_source_is_read_and_stays_hidden():
+    source, armature, mesh = rigged(keep_motion="NONE")
+    before = error(source, mesh)
+    source.hide_viewport = True
+    done = painting.smooth(bpy.context, armature, 0.0, 5)
+    assert done.before == pytest.approx(before, abs=1e-4)
+    assert source.hide_viewport
+    assert not source.hide_get()
+
+
+def test_nothing_selected_is_refused():
+    _, armature, mesh = rigged()
+    mesh.data.use_paint_mask_vertex = True
+    for vertex in mesh.data.vertices:
+        vertex.select = False
+    with pytest.raises(painting.Refusal, match="No vertex that may change"):
+        painting.smooth(bpy.context, armature, 1.0, 5)
+
+
+# ---- prune
+
+
+def best_of_support(source, mesh, armature, vertex, names):
+    """The lowest squared error of a vertex with these bones, by projected gradient from their definition"""
+    seen, moved = [], []
+    for time in TIMES:
+        bpy.context.scene.frame_set(time)
+        back = np.array(armature.matrix_world.inverted())
+        seen.append(back[:3, :3] @ source[time - 1][vertex] + back[:3, 3])
+        at = np.append(np.array(mesh.data.vertices[vertex].co), 1)
+        poses = [
+            armature.pose.bones[n].matrix @ armature.data.bones[n].matrix_local.inverted() for n in names
+        ]
+        moved.append([(np.array(pose) @ at)[:3] for pose in poses])
+    parts = np.array(moved).transpose(1, 0, 2).reshape(len(names), -1) - np.ravel(seen)
+    form = parts @ parts.T
+    weights = np.full(len(names), 1 / len(names))
+    for _ in range(4000):
+        step = weights - form @ weights / max(np.trace(form), 1e-30)
+        order = np.sort(step)[::-1]
+        sums = (np.cumsum(order) - 1) / np.arange(1, len(order) + 1)
+        weights = np.maximum(step - sums[np.flatnonzero(order > sums)[-1]], 0)
+    return weights @ form @ weights
+
+
+def test_pruning_drops_what_costs_least():
+    source, armature, mesh = rigged(influences=6)
+    truth = scenes.seen_frames(source, TIMES)
+    before = painted(mesh)
+    assert max(map(len, before)) > 2
+    done = painting.prune(bpy.context, armature, 2)
+    check_sums(mesh, 2)
+    after = painted(mesh)
+    crowded = [v for v, row in enumerate(before) if len(row) > 2]
+    assert done.changed == len(crowded)
+    for v, row in enumerate(before):
+        if len(row) <= 2:
+            assert after[v] == row
+        else:
+            assert set(after[v]) <= set(row)
+    for v in crowded[:: max(len(crowded) // 8, 1)]:
+        names = list(before[v])
+        pairs = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
+        best = min(best_of_support(truth, mesh, armature, v, pair) for pair in pairs)
+        kept = best_of_support(truth, mesh, armature, v, list(after[v]))
+        assert kept <= 1.2 * best + 1e-9
+    assert done.after == pytest.approx(error(source, mesh), abs=1e-4)
+
+
+def test_pruning_beats_the_smallest_weights():
+    """The same rig, with the smallest weights dropped as Blender's Limit Total does it"""
+    source, armature, mesh = rigged(influences=6)
+    start = painted(mesh)
+    painting.prune(bpy.context, armature, 2)
+    ours = error(source, mesh)
+    for group in mesh.vertex_groups:
+        group.remove(list(range(len(start))))
+    for v, row in enumerate(start):
+        for name, weight in sorted(row.items(), key=lambda item: -item[1])[:2]:
+            mesh.vertex_groups[name].add([v], weight, "REPLACE")
+    assert ours < error(source, mesh)
+
+
+def test_pruning_keeps_locked_groups():
+    _, armature, mesh = rigged(influences=6)
+    before = painted(mesh)
+    locked = max(mesh.vertex_groups, key=lambda g: sum(g.name in row for row in before)).name
+    mesh.vertex_groups[locked].lock_weight = True
+    painting.prune(bpy.context, armature, 2)
+    for old, new in zip(before, painted(mesh), strict=True):
+        assert new.get(locked, 0) == old.get(locked, 0)
+        assert len(new) <= 2 or len(old) <= 2
+
+
+# ---- mirror
+
+
+@pytest.fixture
+def creature():
+    body, bones = scenes.creature(frames=16)
+    result = chain.converted(body, bones=len(bones), quality="NORMAL", skeleton="HIERARCHY")
+    return body, result.armature, result.meshes[0]
+
+
+@pytest.mark.parametrize("plane", ["FOUND", "X"])
+def test_mirrored_sides_are_equal(creature, plane):
+    _, armature, mesh = creature
+    add_noise(mesh)
+    before = painted(mesh)
+    painting.mirror(bpy.context, armature, "LEFT_TO_RIGHT", plane, 1.0)
+    after = painted(mesh)
+    check_sums(mesh, 4, [row for row, old in zip(after, before, strict=True) if row != old])
+    points = scenes.positions(mesh.data).astype(float)
+    size = scenes.size_of(points)
+    pairs = 0
+    for v, point in enumerate(points):
+        if point[0] > 1e-3 * size:
+            assert after[v] == before[v]
+            other = np.linalg.norm(points - point * [-1, 1, 1], axis=1)
+            twin = int(other.argmin())
+            if other[twin] < 1e-5 * size:
+                pairs += 1
+                flipped = {bpy.utils.flip_name(name): weight for name, weight in before[v].items()}
+                total = sum(flipped.values())
+                assert after[twin].keys() == flipped.keys()
+                for name, weight in flipped.items():
+                    assert after[twin][name] == pytest.approx(weight / total, abs=1e-4)
+    assert pairs > 0.3 * len(points)
+
+
+def test_mirroring_a_lopsided_shape_is_refused(creature):
+    _, armature, mesh = creature
+    for vertex in mesh.data.vertices:
+        if vertex.co.x > 1.0:
+            vertex.co.z += 0.8
+    before = painted(mesh)
+    with pytest.raises(painting.Refusal, match="lie farther than 2 %"):
+        painting.mirror(bpy.context, armature, "LEFT_TO_RIGHT", "X", matching.LIMIT)
+    assert painted(mesh) == before
+
+
+def test_a_bone_without_a_twin_is_refused(creature):
+    _, armature, mesh = creature
+    name = next(bone.name for bone in armature.data.bones if bone.name.endswith(".R"))
+    armature.data.bones[name].name = "Alone"
+    before = painted(mesh)
+    with pytest.raises(painting.Refusal, match="no bone on the other side"):
+        painting.mirror(bpy.context, armature, "LEFT_TO_RIGHT", "X", matching.LIMIT)
+    assert painted(mesh) == before
+
+
+# ---- transfer
+
+
+def subdivided(mesh, name="Dense"):
+    """A denser copy in place, without groups or modifiers"""
+    copy = mesh.copy()
+    copy.data = mesh.data.copy()
+    copy.name = name
+    copy.parent = None
+    copy.matrix_world = mesh.matrix_world
+    copy.modifiers.clear()
+    copy.vertex_groups.clear()
+    scenes.link(copy)
+    dense = copy.modifiers.new("Subdivision", "SUBSURF")
+    dense.subdivision_type, dense.levels = "SIMPLE", 1
+    bpy.context.view_layer.update()
+    depsgraph = bpy.context.evaluated_depsgraph_get()
+    data = bpy.data.meshes.new_from_object(copy.evaluated_get(depsgraph), depsgraph=depsgraph)
+    copy.modifiers.clear()
+    copy.data = data
+    bpy.context.view_layer.update()
+    return copy
+
+
+def test_a_denser_copy_follows_the_rig():
+    _, armature, mesh = rigged()
+    copy = subdivided(mesh)
+    assert len(copy.data.vertices) > 3 * len(mesh.data.vertices)
+    scenes.select(armature, mesh, copy)
+    assert bpy.ops.ossify.transfer_weights() == {"FINISHED"}
+    check_sums(copy, 4)
+    assert [m.object for m in copy.modifiers if m.type == "ARMATURE"] == [armature]
+    near = [
+        int(np.linalg.norm(scenes.positions(copy.data) - p, axis=1).argmin())
+        for p in scenes.positions(mesh.data)
+    ]
+    apart = scenes.seen_frames(copy, TIMES)[:, near] - scenes.seen_frames(mesh, TIMES)
+    assert np.abs(apart).max() < 1e-5
+
+
+def test_weights_come_back_from_a_denser_copy():
+    """Sparser: the rig's own mesh without its groups, from a rig on nothing else"""
+    _, armature, mesh = rigged()
+    sparse = subdivided(mesh, "Sparse")
+    sparse.data = mesh.data.copy()
+    sparse.vertex_groups.clear()
+    expected = painted(mesh)
+    painting.transfer(bpy.context, armature, [sparse], matching.LIMIT)
+    for old, new in zip(expected, painted(sparse), strict=True):
+        assert new == pytest.approx(old, abs=1e-6)
+
+
+@pytest.mark.parametrize("shift", [0.5, 20.0])
+def test_a_copy_elsewhere_is_refused(shift):
+    _, armature, mesh = rigged()
+    copy = subdivided(mesh)
+    copy.location.z += shift
+    bpy.context.view_layer.update()
+    with pytest.raises(painting.Refusal, match=r"vertices of Dense lie farther than 2 %"):
+        painting.transfer(bpy.context, armature, [copy], matching.LIMIT)
+    assert not copy.vertex_groups
+    assert not copy.modifiers
+
+
+def test_a_copy_that_shares_the_mesh_is_refused():
+    _, armature, mesh = rigged()
+    copy = mesh.copy()
+    copy.parent = None
+    scenes.link(copy)
+    with pytest.raises(painting.Refusal, match="shares its mesh"):
+        painting.transfer(bpy.context, armature, [copy], matching.LIMIT)
+
+
+# ---- operators
+
+
+def test_operators_refuse_in_words_and_leave_the_file_alone():
+    source, armature, mesh = rigged(keep_motion="NONE")
+    scenes.select(armature)
+    bpy.data.objects.remove(source)
+    before = scenes.picture(), painted(mesh)
+    for operator in (bpy.ops.ossify.smooth_weights, bpy.ops.ossify.prune_weights):
+        with pytest.raises(RuntimeError, match="was not kept, and its source is gone"):
+            operator()
+    assert scenes.difference(before[0], scenes.picture()) == ""
+    assert painted(mesh) == before[1]
+    lonely = scenes.grid("Lonely")
+    scenes.select(lonely)
+    assert not bpy.ops.ossify.smooth_weights.poll()
+
+
+def test_smoothing_is_one_undo_step():
+    _, armature, mesh = rigged()
+    scenes.select(mesh, armature)
+    bpy.ops.ed.undo_push(message="before")
+    before = painted(mesh)
+    assert bpy.ops.ossify.smooth_weights(budget=1.0) == {"FINISHED"}
+    bpy.ops.ed.undo_push(message="after")
+    name = mesh.name
+    assert painted(bpy.data.objects[name]) != before
+    bpy.ops.ed.undo()
+    assert painted(bpy.data.objects[name]) == before

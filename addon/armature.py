@@ -58,9 +58,7 @@ def _part(places: placement.Bones, leading: np.ndarray, connected: np.ndarray) -
     """
     for b in np.flatnonzero(leading >= 0):
         if not connected[leading[b]]:
-            way = places.tails[b] - places.heads[b]
-            aside = placement.unit(np.cross(way, places.facing[b]), np.eye(3)[np.abs(way).argmin()])
-            places.tails[b] += _HAIR * np.linalg.norm(way) * aside
+            places.tails[b] += _HAIR * np.linalg.norm(places.tails[b] - places.heads[b]) * places.facing[b]
 
 
 def _join(plan: Plan, rig: Rig, dense, options: Options, taken: set[str], world, poses: bool) -> None:

@@ -137,7 +137,7 @@ class OSSIFY_PT_refitted(Sidebar, bpy.types.Panel):
         bones = [item for item in record.fits if item.kind == "BONE"]
         shown = bones if len(bones) <= 2 * _SHOWN else [*bones[:_SHOWN], *bones[-_SHOWN:]]
         for item in (*(meshes if len(meshes) > 1 else ()), *shown):
-            split = column.split(factor=0.5)
+            split = column.split(factor=0.6)
             split.label(text=item.name, icon="OUTLINER_OB_MESH" if item.kind == "MESH" else "BONE_DATA")
             split.label(text=f"{item.before:.2g} to {item.after:.2g} %")
 

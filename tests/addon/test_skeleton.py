@@ -253,7 +253,8 @@ def test_a_turned_bone_takes_its_descendants_along_and_nothing_else(kind):
     assert distances[owned == 0].max() < 1e-6
     assert distances[owned > 0.99].max() > 0.5
     tip = armature.pose.bones[armature.data.bones[name].children[0].name]
-    assert np.isclose((tip.head - armature.pose.bones[name].tail).length, 0, atol=1e-5)
+    gap = (tip.head - armature.pose.bones[name].tail).length
+    assert gap <= (1e-5 if tip.bone.use_connect else 1.1e-3 * tip.parent.length)
 
 
 # ---- settings

@@ -114,6 +114,9 @@ def skeleton_summary(r):
         what = f"hinges, stiff joints, noise ({noisy['count']}), true weights held: {joints}"
         yield what, found(noisy["held"]), "90 % / 1 %", "97 % / 0.5 %"
         yield f"the same, solved at the true count: {joints}", found(noisy["solved"]), "", ""
+    if graph := r.get("graph"):
+        figure = f"{number(graph['joint_mean'], 2)} %, {number(graph['joint_most'], 2)} %"
+        yield f"{label(graph)}, solved: joints off, mean, most", figure, "3 %", ""
 
 
 def roundtrip_summary(r):

@@ -89,6 +89,37 @@ def held_truth(truth):
     return native.decompose(truth["rest"], truth["frames"], truth["triangles"], chosen, rig=given)
 
 
+def graph_joints(path):
+    """The joints [n][3] of a .tgf, and its number of bones: nodes come first, then edges, which are the bones.
+
+    Where d bones meet there are d - 1 joints; ends of single bones are none.
+    """
+    nodes, edges = (part.split("\n") for part in path.read_text().split("#")[:2])
+    at = {line.split()[0]: [float(x) for x in line.split()[1:4]] for line in nodes if line.strip()}
+    ends = [name for line in edges for name in line.split()[:2]]
+    return np.array([at[name] for name in at for _ in range(ends.count(name) - 1)]), len(ends) // 2
+
+
+def against_graph(sequence, path):
+    """Solved at the graph's number of bones: joints off, mean and most, in percent of the diagonal, found and
+    true ones matched so that the sum is least."""
+    joints, bones = graph_joints(path)
+    plain = native.Settings(bones=bones, threads=1)
+    rig, info = native.decompose(sequence["rest"], sequence["frames"], sequence["triangles"], plain)
+    skeleton = native.connect(rig, sequence["triangles"], settings=plain)
+    found = skeleton.joints[np.asarray(skeleton.parents) >= 0]
+    apart = np.linalg.norm(found[:, None] - joints, axis=2)
+    match = assignment(apart.max() - apart)
+    off = 100 * apart[np.arange(len(found))[match >= 0], match[match >= 0]]
+    off /= np.linalg.norm(np.ptp(sequence["rest"].astype(np.float64), axis=0))
+    return {
+        "bones": bones,
+        "erms": info.erms,
+        "joint_mean": float(off.mean()),
+        "joint_most": float(off.max()),
+    }
+
+
 def row_of(name, truth):
     """All that is measured on one creature."""
     bones = truth["weights"].shape[1]

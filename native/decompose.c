@@ -30,7 +30,7 @@ static const Effort EFFORTS[3] = {
  * than it went, and is taken back although its bones were better. */
 static const Effort LOCAL_BEST = {4000, 64, 1.33, 12, 6, 30, 16, 12, 30, 1e-4, 80, 2e-5, 0.05};
 
-enum { STEEP_ITERATIONS = 100, GIVEN_SWEEPS = 30, FIRST_COUNT = 4, VERTICES_A_BONE = 4 };
+enum { STEEP_ITERATIONS = 100, GIVEN_SWEEPS = 30, FIRST_COUNT = 4, VERTICES_A_BONE = 4, SAMPLED_A_BONE = 60 };
 
 /* A refit ends sooner than a solve: it starts where one ended. */
 static const int REFIT_MOST[3] = {[OSSIFY_DRAFT] = 6, [OSSIFY_NORMAL] = 20, [OSSIFY_BEST] = 80};
@@ -102,15 +102,19 @@ static int64_t solve_count(Task *task, int bones, const Effort *effort, Model *m
     const ossify_settings *settings = call->settings;
     const double from = call->from, all = call->to - call->from;
     const double until = settings->until * SAMPLE_MARGIN;
+    Effort searching = *effort;
     Levels levels;
     Model few;
     bones = bones < task->whole.vertices ? bones : task->whole.vertices;
+    if (effort->cycles > 0 && searching.sample_vertices < SAMPLED_A_BONE * bones) {
+        searching.sample_vertices = SAMPLED_A_BONE * bones;
+    }
     if (!model_make(call, &task->whole, explore_capacity(bones, effort), (int)settings->influences, model)) {
         return call_ended(call);
     }
     ArenaPiece *mark = arena_mark(&call->arena);
     set_share(call, from, from + 0.5 * all);
-    const int found = levels_make(call, &task->whole, effort, &levels) &&
+    const int found = levels_make(call, &task->whole, &searching, &levels) &&
                       model_make(call, &levels.few, model->capacity, model->influences, &few) &&
                       explore(call, &levels.few, bones, effort, problem_squared(&levels.few, until), &few) &&
                       levels_carry(call, &task->whole, &levels, &few, 0, model);

@@ -4,8 +4,9 @@
  * than asked for are placed (start.c) and settled, then the one whose loss costs least goes, again
  * and again, a few iterations between (over-segment, then prune). Then cycles: a few bones are
  * inserted at the worst places, drawn with some chance so that no two cycles try the same, the
- * cheapest leave again, and the change is taken back unless the error fell. With OSSIFY_START_TRIED all
- * starts go through the first part, and the best goes on.
+ * cheapest leave again, and the change is taken back unless the error fell. An articulated body is found
+ * part by part, each of them a large fall: there cycles go on. With
+ * OSSIFY_START_TRIED all starts go through the first part, and the best goes on.
  *
  * With locality, a bone's region can fall apart when it is held to one connected part; if that costs
  * much, the same move repairs it: a bone for the lost part, the cheapest leaves. */
@@ -25,7 +26,11 @@ static const double CYCLE_REACH = 0.25; /* of the radius: how far bones may reac
 static const double BAD_CUT = 1.06;     /* rise of the objective that calls for a repair */
 static const double REPAIR_REACH = 0.1; /* of the radius: a repair mends one place */
 
-enum { REPAIRS = 3 };
+static const double MUCH = 0.8; /* the objective falls at least to this within PATIENCE cycles: they go on */
+static const double ARTICULATED = 0.75; /* E_RMS: below it parts are missing, above it they may not exist */
+static const double UNSEEN = 0.01;      /* E_RMS that is not worth a cycle */
+
+enum { REPAIRS = 3, PATIENCE = 3, MORE_CYCLES = 13 };
 
 int explore_capacity(int bones, const Effort *effort) {
     const int extra = 1 + bones / 5, surplus = (int)ceil(bones * effort->surplus);
@@ -148,13 +153,20 @@ static int run_cycles(Descent *descent, int bones, const Effort *effort, double 
     const Problem *problem = descent->problem;
     Model best;
     uint64_t random = (uint64_t)call->settings->seed;
-    const double from = call->from, share = (call->to - call->from) / fmax(1, effort->cycles);
+    const int most = effort->cycles > 0 ? effort->cycles + MORE_CYCLES : 0;
+    const double from = call->from, share = (call->to - call->from) / fmax(1, most);
     if (!model_make(call, problem, descent->model->capacity, descent->model->influences, &best)) {
         return 0;
     }
     model_copy(problem, descent->model, &best);
-    double objective = descent->objective;
-    for (int cycle = 0; cycle < effort->cycles && model_squared_error(problem, &best) > enough; cycle++) {
+    double objective = descent->objective, mark = objective;
+    for (int cycle = 0, waited = 0; cycle < most; cycle++) {
+        const double squared = model_squared_error(problem, &best);
+        if (squared <= fmax(enough, problem_squared(problem, UNSEEN)) ||
+            (cycle >= effort->cycles && waited >= PATIENCE &&
+             squared > problem_squared(problem, ARTICULATED))) {
+            break;
+        }
         call->from = from + cycle * share;
         call->to = call->from + share;
         const int mends = given && cycle == 0;
@@ -168,6 +180,8 @@ static int run_cycles(Descent *descent, int bones, const Effort *effort, double 
         } else {
             model_copy(problem, &best, descent->model);
         }
+        waited = objective < MUCH * mark ? 0 : waited + 1;
+        mark = waited == 0 ? objective : mark;
         descent_restart(descent);
     }
     model_copy(problem, &best, descent->model);

@@ -5,7 +5,10 @@
  * worst places, fitted to what the present bones leave unexplained (a soft fit: vertex i takes the
  * share a_i of the new bone N that fits best, r.d / d.d with d = N p - y, and N is fitted again to
  * (x - (1 - a) y) / a with weight a^2). Remove: the bone whose loss costs least when its vertices are
- * solved again without it. Neither lowers the error by itself: callers measure and may take it back. */
+ * solved again without it. Neither lowers the error by itself: callers measure and may take it back.
+ *
+ * Worst is where neighbours miss in the same way: with r = x - y the mean of r_v.r_w over the neighbours w of
+ * v. Noise is the same everywhere, but no two vertices share it. */
 #include "reseed.h"
 
 #include <math.h>
@@ -14,9 +17,10 @@
 #include "base/random.h"
 #include "math/rotation3.h"
 
-enum { LEAST_BALL = 20, SOFT_ROUNDS = 4 };
+enum { LEAST_BALL = 20, SOFT_ROUNDS = 4, MOST_RESIDUALS = 1 << 22 };
 
 static const double LEAST_SHARE = 0.05; /* a new bone's weight in its ball, so that it is seen at all */
+static const double FAINT = 0.01;       /* of its error: what a vertex counts that shares nothing */
 static const double NOISE = 1e-13; /* squared error a frame that no bone can explain: rounding of floats */
 
 /* A patch of the surface with all its positions. */
@@ -191,14 +195,70 @@ int reseed_is_explained(const Problem *problem, double squared) {
     return squared <= NOISE * problem->frames;
 }
 
-/* A vertex's error and its neighbours', so that one bad vertex is no place for a bone. */
-static double local_error(const Problem *problem, const Model *model, int v) {
+/* Of a vertex and its neighbours. */
+static double local_mean(const Problem *problem, const double *value, int v) {
     const Graph *graph = &problem->graph;
-    double sum = model->error[v];
+    double sum = value[v];
     for (int64_t e = graph->first[v]; e < graph->first[v + 1]; e++) {
-        sum += model->error[graph->neighbour[e]];
+        sum += value[graph->neighbour[e]];
     }
     return sum / (double)(graph->first[v + 1] - graph->first[v] + 1);
+}
+
+/* residual [v][3F], for as many vertices as there are */
+static void gather_residuals(const Problem *problem, const Model *model, double *x, double *y,
+                             float *residual) {
+    const size_t rows = 3 * (size_t)problem->frames;
+    for (int v = 0; v < problem->vertices; v++) {
+        problem_read(problem, v, x);
+        replay(problem, model, v, y);
+        for (size_t i = 0; i < rows; i++) {
+            residual[(size_t)v * rows + i] = (float)(x[i] - y[i]);
+        }
+    }
+}
+
+/* Mean of r_v.r_w over the neighbours w of v. */
+static double agreement(const Problem *problem, const float *residual, int v) {
+    const Graph *graph = &problem->graph;
+    const size_t rows = 3 * (size_t)problem->frames;
+    const float *mine = residual + (size_t)v * rows;
+    double sum = 0;
+    for (int64_t e = graph->first[v]; e < graph->first[v + 1]; e++) {
+        const float *other = residual + (size_t)graph->neighbour[e] * rows;
+        for (size_t i = 0; i < rows; i++) {
+            sum += (double)mine[i] * (double)other[i];
+        }
+    }
+    return sum / fmax(1, (double)(graph->first[v + 1] - graph->first[v]));
+}
+
+/* score [v]: how bad a place is. The mean of a vertex and its neighbours, so that one bad vertex is no place
+ * for a bone: of their errors or, when places are drawn and it does not take too much memory, of what they
+ * share. The worst of all is the worst either way. */
+static int score_places(Call *call, const Problem *problem, const Model *model, int drawn, double *score) {
+    const size_t rows = 3 * (size_t)problem->frames, n = (size_t)problem->vertices;
+    ArenaPiece *mark = arena_mark(&call->arena);
+    for (size_t v = 0; v < n; v++) {
+        score[v] = local_mean(problem, model->error, (int)v);
+    }
+    if (drawn && n <= MOST_RESIDUALS / rows) {
+        double *x = arena_take(&call->arena, 2 * rows, sizeof *x);
+        float *residual = arena_take(&call->arena, n * rows, sizeof *residual);
+        double *shared = arena_take(&call->arena, n, sizeof *shared);
+        if (call->arena.failed) {
+            return 0;
+        }
+        gather_residuals(problem, model, x, x + rows, residual);
+        for (size_t v = 0; v < n; v++) {
+            shared[v] = agreement(problem, residual, (int)v);
+        }
+        for (size_t v = 0; v < n; v++) {
+            score[v] = fmax(local_mean(problem, shared, (int)v), FAINT * score[v]);
+        }
+    }
+    arena_return(&call->arena, mark);
+    return 1;
 }
 
 static int worst_open(const double *score, const uint8_t *closed, int n) {
@@ -215,7 +275,7 @@ int reseed_worst(const Problem *problem, const Model *model, int of) {
     int worst = -1;
     double most = -1;
     for (int v = 0; v < problem->vertices; v++) {
-        const double error = local_error(problem, model, v);
+        const double error = local_mean(problem, model->error, v);
         if (error > most && !is_held(problem, v) && (of < 0 || model_follows(model, v, of))) {
             most = error;
             worst = v;
@@ -293,17 +353,17 @@ int reseed_insert(Call *call, const Problem *problem, Model *model, int count, u
     double *score = arena_take(&call->arena, (size_t)n, sizeof *score);
     Insertion insertion;
     int inserted = -1;
-    if (make_insertion(call, problem, model->bones + count, &insertion)) {
+    if (make_insertion(call, problem, model->bones + count, &insertion) &&
+        score_places(call, problem, model, random != NULL, score)) {
         for (int v = 0; v < n; v++) {
             closed[v] = (uint8_t)is_held(problem, v);
-            score[v] = local_error(problem, model, v);
             if (random) { /* the largest of score / exponential draw: each with a chance as its score */
                 score[v] /= -log(1 - random_unit(random)) + 1e-9;
             }
         }
         for (inserted = 0; inserted < count && !call->cancelled; inserted++) {
             const int seed = worst_open(score, closed, n);
-            if (seed < 0 || reseed_is_explained(problem, local_error(problem, model, seed))) {
+            if (seed < 0 || reseed_is_explained(problem, local_mean(problem, model->error, seed))) {
                 break;
             }
             insert_at(call, problem, model, seed, &insertion);

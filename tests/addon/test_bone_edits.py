@@ -287,17 +287,18 @@ def test_what_moves_alike_is_not_split():
 # ---- remove
 
 
-@pytest.mark.parametrize("creature", [{"bones": 14}, {"bones": 14, "skeleton": "ARTICULATED"}], indirect=True)
+@pytest.mark.parametrize("creature", [{}, {"skeleton": "ARTICULATED"}], indirect=True)
 def test_useless_bones_go_within_the_tolerance(creature):
     source, armature, mesh = creature
     before, names = error(source, mesh), set(deforming(armature))
-    found = bone_edits.find_useless(bpy.context, armature, 0.1)
+    assert not bone_edits.find_useless(bpy.context, armature, 0.1).names  # all ten are parts of the body
+    found = bone_edits.find_useless(bpy.context, armature, 3.0)
     assert found.names
     assert set(deforming(armature)) == names  # looking changes nothing
     done = bone_edits.remove(bpy.context, found)
     check_rig(armature, mesh)
     assert set(deforming(armature)) == names - set(found.names)
-    assert error(source, mesh) <= before + 0.1 + 1e-2
+    assert error(source, mesh) <= before + 3.0 + 1e-2
     assert done.after == pytest.approx(error(source, mesh), abs=2e-3)
 
 

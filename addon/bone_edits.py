@@ -1,308 +1,26 @@
 """Bones of a standing rig merged, split, added and removed, and what they touch solved again.
 
-Each function reads the rig and its motion, computes the rig to be, and only then changes the armature: bones
-in edit mode, then weights, then the keys of bones that move otherwise or hang otherwise than before. Names,
-colours, constraints and shapes of the bones that stay are theirs; nothing an artist added is removed.
+Each function reads the rig and its motion, computes the rig to be, and only then has bone_change.py change
+the armature. Nothing an artist added is removed.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import re
 
-import bpy
 import numpy as np
 from mathutils import Vector
 
-from . import (
-    actions,
-    amend,
-    changes,
-    channels,
-    edits,
-    joints,
-    keys,
-    local_fit,
-    native,
-    placement,
-    quadrics,
-    references,
-    rewrite,
-    standing,
-)
-from .armature import edit_mode, paint
-from .keying import ROOT, tolerance_of
+from . import bone_change, changes, edits, joints, keys, local_fit, native, placement, references
 from .local_fit import Fit
 from .options import Refusal
 from .painting import error_words
 
-_GOLDEN = 0.618034  # of a colour wheel, from one bone's hue to the next
 _SIDEWAYS = 0.5  # cosine to the bone, below which its two parts lie side by side
 _WORTH = 1e-4  # percent of the size: what lowers the error by less does nothing
 _SHORTEST = 0.01  # of the size
 _FULL = 0.5  # of a vertex's weight: with more in held groups there is no room for a new bone on it
 _CUT = 0.15  # of a bone, that is left on either side of a cut at least
-_NAME = re.compile(r"^(.*?)(?:\.(\d+))?(\.[LR])?$")
-
-
-@dataclasses.dataclass
-class Edited:
-    """What was done."""
-
-    bones: list[str]  # made or removed
-    before: float  # root mean square error, percent of the size
-    after: float
-    notes: list[str]  # for the artist, a sentence each
-
-
-# ---- reading
-
-
-def _read(context, armature) -> edits.Subject:
-    if armature.ossify.settings.bone_kind == "FLEXIBLE":
-        raise Refusal("Flexible bones have a second bone above each: they cannot be edited one by one.")
-    return edits.read(context, armature)
-
-
-def _number(subject: edits.Subject, name: str) -> int:
-    if name == ROOT or name not in subject.names:
-        raise Refusal(f"{name} does not deform the mesh: choose bones that do.")
-    return subject.names.index(name)
-
-
-def _columns(subject: edits.Subject, kept: np.ndarray, weights: np.ndarray) -> native.Rig:
-    """The subject's rig with these bones [n] alone; weights [v][n]."""
-    rig = subject.rig(weights)
-    rig.transforms = np.ascontiguousarray(subject.transforms[:, kept, :3])
-    return rig
-
-
-# ---- writing
-
-
-@dataclasses.dataclass
-class _Change:
-    fit: Fit
-    rewritten: np.ndarray  # [v] vertices whose weights may have changed
-    rekeyed: list[str]  # bones whose transforms or parents change
-    removed: list[str]
-    moved: tuple[str, ...] = ()  # bones that are new, or lie elsewhere
-    like: str = ""  # what a new bone was made from
-
-
-def _loose(subject: edits.Subject, armature, change: _Change) -> list[str]:
-    """Connected bones whose head strays from the parent's tail: a connected bone cannot."""
-    number = {name: b for b, name in enumerate(change.fit.names)}
-    options = armature.ossify.settings.options()
-    limit = channels.PIN_SHARE * (tolerance_of(options, subject.size, options.frames == "POSES") or 0.0)
-    found = []
-    for bone in armature.data.bones:
-        if bone.use_connect and bone.name in number and bone.parent.name in number:
-            head = np.append(np.array(bone.head_local), 1.0)
-            moved, above = (change.fit.transforms[:, number[name]] for name in (bone.name, bone.parent.name))
-            if np.linalg.norm((moved - above) @ head, axis=1).max() > limit:
-                found.append(bone.name)
-    return found
-
-
-def _below(armature, names: list[str]) -> list[str]:
-    """These bones and all that deform below them."""
-    found = dict.fromkeys(names)
-    for name in names:
-        bones = armature.data.bones[name].children_recursive
-        found |= dict.fromkeys(bone.name for bone in bones if bone.use_deform)
-    return list(found)
-
-
-def _followers(subject: edits.Subject) -> list:
-    """Meshes that the armature moves as well, although the rig was not made with them: copies, clothes."""
-    own, armature = subject.skin.meshes, subject.armature
-    return [
-        obj
-        for obj in bpy.data.objects
-        if obj.type == "MESH"
-        and obj not in own
-        and obj.data.library is None
-        and any(m.type == "ARMATURE" and m.object == armature for m in obj.modifiers)
-    ]
-
-
-def _heirs(subject: edits.Subject, change: _Change) -> np.ndarray:
-    """[removed][b] who gets the weights of a bone that goes, and what share: as on the rig's own mesh"""
-    fit, old = change.fit, subject.weights()
-    kept = old[:, [subject.names.index(n) if n in subject.names else 0 for n in fit.names]]
-    gained = np.maximum(fit.weights - kept * [name in subject.names for name in fit.names], 0)
-    shares = old[:, [subject.names.index(name) for name in change.removed]].T @ gained
-    shares[shares.sum(axis=1) <= 0, 0] = 1.0
-    return shares / shares.sum(axis=1, keepdims=True)
-
-
-def _write_followers(subject: edits.Subject, change: _Change) -> None:
-    heirs, names, most = (
-        _heirs(subject, change),
-        change.fit.names,
-        subject.armature.ossify.settings.influences,
-    )
-    for obj in _followers(subject):
-        lost = standing.painted(obj, change.removed).astype(np.float64)
-        rows = np.flatnonzero(lost.any(axis=1))
-        present = standing.painted(obj, names)[rows].astype(np.float64) + lost[rows] @ heirs
-        bones = quadrics.widest(present, most)
-        rewrite.write_weights(obj, rows, bones, quadrics.at(present, bones), names)
-        for name in change.removed:
-            if name in obj.vertex_groups:
-                obj.vertex_groups.remove(obj.vertex_groups[name])
-
-
-def _write_weights(subject: edits.Subject, change: _Change) -> None:
-    fit = change.fit
-    locked = dict(zip(subject.names, subject.locked(), strict=True))
-    held = np.array([locked.get(name, False) for name in fit.names], bool)
-    rows = np.flatnonzero(change.rewritten)
-    bones = quadrics.widest(fit.weights[rows])
-    values, at = quadrics.at(fit.weights[rows], bones), subject.rows[rows]
-    for obj, part in zip(subject.skin.meshes, subject.skin.slices, strict=True):
-        for name in change.removed:
-            if name in obj.vertex_groups:
-                obj.vertex_groups.remove(obj.vertex_groups[name])
-        mine = (at >= part.start) & (at < part.stop)
-        rewrite.write_weights(obj, at[mine] - part.start, bones[mine], values[mine], fit.names, held)
-
-
-@dataclasses.dataclass
-class _Clip:
-    """Another action of the rig, for which there is no motion: bones go on to move as they did."""
-
-    action: object
-    times: np.ndarray  # [f]
-    transforms: np.ndarray  # [f][b][4][4] of the subject's bones
-
-
-def _other_clips(subject: edits.Subject) -> list[_Clip]:
-    armature, found = subject.armature, []
-    now = keys.action_of(armature)
-    records = [clip for clip in armature.ossify.clips if clip.action not in (None, now)]
-    if not records:
-        return found
-    with standing.alone(armature) as (scene, layer), actions.given(armature, now):
-        for clip in records:
-            actions.assign(armature, clip.action)
-            actions.rest_pose(armature, clip.action, subject.names)
-            times = np.arange(clip.first_frame, clip.last_frame + 1, clip.frame_step)
-            moved = standing.read_transforms(armature, scene, layer, subject.names, times.tolist())
-            found.append(_Clip(clip.action, times, moved))
-    return found
-
-
-def _rewrite_clips(subject: edits.Subject, change: _Change, clips: list[_Clip], named: list[str]) -> None:
-    """A bone that is new moves as the one it was made from."""
-    armature, options = subject.armature, subject.armature.ossify.settings.options()
-    now = keys.action_of(armature)
-    columns = [subject.names.index(name if name in subject.names else change.like) for name in named]
-    with actions.given(armature, now):
-        for clip in clips:
-            actions.assign(armature, clip.action)
-            keys.clear(armature, change.removed)
-            rewrite.write_keys(armature, clip.action, clip.transforms[:, columns], clip.times, named, options)
-    if clips:
-        actions.complete(armature, [now, *(clip.action for clip in clips)], named)
-
-
-def _write(context, subject: edits.Subject, change: _Change, hang) -> None:
-    """hang(edit bones) makes, removes and hangs bones; all that goes before has gone well."""
-    armature, fit, clips = subject.armature, change.fit, _other_clips(subject)
-    keys.clear(armature, change.removed)
-    active = context.view_layer.objects.active
-    with edit_mode(armature, context.scene, context.view_layer) as bones:
-        hang(bones)
-    loose = _loose(subject, armature, change)
-    if loose:
-        with edit_mode(armature, context.scene, context.view_layer) as bones:
-            for name in loose:
-                bones[name].use_connect = False
-    context.view_layer.objects.active = active
-    if change.removed:
-        _write_followers(subject, change)
-    _write_weights(subject, change)
-    data = armature.animation_data_create()
-    action = data.action or bpy.data.actions.new(armature.name)
-    named = _below(armature, [*change.rekeyed, *loose])
-    transforms = fit.transforms[:, [fit.names.index(name) for name in named]]
-    options = armature.ossify.settings.options()
-    rewrite.write_keys(armature, action, transforms, np.array(subject.times), named, options)
-    _rewrite_clips(subject, change, clips, named)
-    context.view_layer.update()
-    rows = np.zeros(len(subject.skin.rest), bool)
-    rows[subject.rows] = change.rewritten
-    painted = {obj: rows[part] for obj, part in zip(subject.skin.meshes, subject.skin.slices, strict=True)}
-    amend.amend(armature, set(named), set(change.moved), set(change.removed), painted)
-
-
-def _finish(context, subject: edits.Subject, before: float, bones: list[str], notes: list[str]) -> Edited:
-    """With the error of what now stands in the scene."""
-    now = edits.read(context, subject.armature, frames=subject.frames)
-    return Edited(bones, before, edits.note_fit(now), notes)
-
-
-# ---- joints that hold
-
-
-def _parent_in(bone, names: list[str], parents: dict[str, str | None], armature) -> str | None:
-    """The nearest bone above that deforms, when bones hang as `parents` says where it says something."""
-    name = bone
-    while name is not None:
-        if name in parents:
-            name = parents[name]
-        else:
-            above = armature.data.bones[name].parent
-            name = above.name if above else None
-        if name in names:
-            return name
-    return None
-
-
-def _turning(subject: edits.Subject, fit: Fit, free, parents: dict, heads: dict, found: str | None = None):
-    """The fit, of a rig whose joints hold: in any other it is as good as it is.
-
-    parents: bone -> its parent to be; heads: bone -> its joint to be; found: the bone whose joint is looked
-    for. Returns the fit, that joint (or the one given), and whether all bones are other ones.
-    """
-    armature, names = subject.armature, fit.names
-    joint = heads.get(found)
-    if armature.ossify.settings.skeleton != "ARTICULATED":
-        return fit, joint, False
-    above = [_parent_in(name, names, parents, armature) for name in names]
-    numbers = np.array([-1 if name is None else names.index(name) for name in above])
-    bones = armature.data.bones
-    places = np.array([heads[n] if n in heads else bones[n].head_local for n in names], np.float64)
-    held = np.array([name != found for name in names])
-    turned, joints_found = local_fit.turning(subject, fit, free, numbers, places, held)
-    return turned, joint if found is None else joints_found[names.index(found)], True
-
-
-# ---- names
-
-
-def next_name(armature, like: str) -> str:
-    """A name of the same chain and side that no bone and no vertex group has: the next number."""
-    base, number, side = _NAME.match(like).groups()
-    side, digits = side or "", len(number or "000")
-    meshes = [obj for obj in armature.children if obj.type == "MESH"]
-    taken = {bone.name for bone in armature.data.bones}
-    taken |= {group.name for obj in meshes for group in obj.vertex_groups}
-    count = int(number or 0) + 1
-    while f"{base}.{count:0{digits}}{side}" in taken:
-        count += 1
-    return f"{base}.{count:0{digits}}{side}"
-
-
-def _dress(armature, name: str, like: str) -> None:
-    """Colour and collections as the others have them."""
-    data = armature.data
-    paint(data.bones[name], _GOLDEN * (sum(bone.use_deform for bone in data.bones) - 1))
-    for collection in data.bones[like].collections:
-        collection.assign(data.bones[name])
-    armature.pose.bones[name].rotation_mode = armature.pose.bones[like].rotation_mode
 
 
 # ---- merge
@@ -348,14 +66,17 @@ def _redirect(armature, kept: str, gone: list[str]) -> list[str]:
     return notes
 
 
-def merge(context, armature, kept: str, others: list[str], solve: bool = True) -> Edited:
+def merge(context, armature, kept: str, others: list[str], solve: bool = True) -> bone_change.Edited:
     """Other bones become the kept one: weights summed, its motion solved anew, and with `solve` also the
     weights of the vertices that follow it."""
-    subject = _read(context, armature)
+    subject = bone_change.read(context, armature)
     gone = [name for name in others if name != kept]
     if not gone:
         raise Refusal("Select the bones to merge as well as the active one.")
-    target, sources = _number(subject, kept), [_number(subject, name) for name in gone]
+    target, sources = (
+        bone_change.number_of(subject, kept),
+        [bone_change.number_of(subject, name) for name in gone],
+    )
     before = subject.error(subject.quadrics())
     dense = subject.weights()
     dense[:, target] += dense[:, sources].sum(axis=1)
@@ -365,10 +86,10 @@ def merge(context, armature, kept: str, others: list[str], solve: bool = True) -
     touched = left == target
     mine = weights[:, names.index(kept)] > 0
     free = mine if solve else np.zeros(len(mine), bool)
-    fit = local_fit.fit(subject, names, _columns(subject, left, weights), touched, free)
+    fit = local_fit.fit(subject, names, bone_change.columns(subject, left, weights), touched, free)
     parents = _hang_merged(armature, kept, set(gone))
     head = _head_of_merged(armature, kept, set(gone))
-    fit, _, whole = _turning(subject, fit, free, parents, {kept: head})
+    fit, _, whole = bone_change.turning(subject, fit, free, parents, {kept: head})
     notes = [f"{words} went with it." for name in gone for words in references.carried(armature, name)]
 
     def hang(bones):
@@ -382,8 +103,10 @@ def merge(context, armature, kept: str, others: list[str], solve: bool = True) -
 
     notes += _redirect(armature, kept, gone)
     rekeyed = names if whole else [kept, *(name for name in parents if armature.data.bones[name].use_deform)]
-    _write(context, subject, _Change(fit, mine, rekeyed, gone, (kept,) if whole else ()), hang)
-    return _finish(context, subject, before, gone, notes)
+    bone_change.write(
+        context, subject, bone_change.Change(fit, mine, rekeyed, gone, (kept,) if whole else ()), hang
+    )
+    return bone_change.finish(context, subject, before, gone, notes)
 
 
 # ---- one bone more
@@ -458,15 +181,15 @@ def _reach(head: np.ndarray, tail: np.ndarray, otherwise: np.ndarray, size: floa
     )
 
 
-def add_at_worst(context, armature) -> Edited:
+def add_at_worst(context, armature) -> bone_change.Edited:
     """One bone more, where the error is most: it hangs from the bone that it takes the most from."""
-    subject = _read(context, armature)
+    subject = bone_change.read(context, armature)
     before = subject.error(subject.quadrics())
     grown, touched = _grown(subject, None)
     count, old = len(subject.names), subject.weights()
     donor = int((old * grown.dense_weights()[:, count:]).sum(axis=0).argmax())
     like = subject.names[donor]
-    name = next_name(armature, like)
+    name = bone_change.next_name(armature, like)
     free = (grown.dense_weights()[:, touched] > 0).any(axis=1)
     fit = local_fit.fit(subject, [*subject.names, name], grown, touched, free)
     head, tail, facing = _place(subject, fit, count)
@@ -475,7 +198,7 @@ def add_at_worst(context, armature) -> Edited:
         joint, skeleton = _joint(subject, fit, count, donor)
         if skeleton.kinds[1] != "loose" and np.linalg.norm(tail - joint) > 0.01 * subject.size:
             head = joint
-    fit, head, whole = _turning(subject, fit, free, {name: like}, {name: head}, name)
+    fit, head, whole = bone_change.turning(subject, fit, free, {name: like}, {name: head}, name)
     if fit.error > before - _WORTH:
         raise Refusal(f"One bone more does not lower the error of {armature.name}: nothing was changed.")
     tail = _reach(head, tail, facing, subject.size)
@@ -487,10 +210,10 @@ def add_at_worst(context, armature) -> Edited:
         bone.parent = bones[like] if _joined(armature) else bones[like].parent
 
     rekeyed = fit.names if whole else [fit.names[b] for b in np.flatnonzero(touched)]
-    _write(context, subject, _Change(fit, free, rekeyed, [], (name,), like), hang)
-    _dress(armature, name, like)
+    bone_change.write(context, subject, bone_change.Change(fit, free, rekeyed, [], (name,), like), hang)
+    bone_change.dress(armature, name, like)
     _note_joint(armature, name, skeleton)
-    return _finish(context, subject, before, [name], [])
+    return bone_change.finish(context, subject, before, [name], [])
 
 
 # ---- split
@@ -534,14 +257,14 @@ def _cut(subject: edits.Subject, fit: Fit, b: int, skeleton_point: np.ndarray) -
     return _Cut(share, children)
 
 
-def split(context, armature, name: str) -> Edited:
+def split(context, armature, name: str) -> bone_change.Edited:
     """One bone into two by how its vertices move: lengthwise the far part becomes a child, otherwise the new
     bone stands beside the old one."""
-    subject = _read(context, armature)
-    b, count = _number(subject, name), len(subject.names)
+    subject = bone_change.read(context, armature)
+    b, count = bone_change.number_of(subject, name), len(subject.names)
     before = subject.error(subject.quadrics())
     grown, touched = _grown(subject, b)
-    new = next_name(armature, name)
+    new = bone_change.next_name(armature, name)
     free = (grown.dense_weights()[:, touched] > 0).any(axis=1)
     fit = local_fit.fit(subject, [*subject.names, new], grown, touched, free)
     if not (fit.weights[:, [b, count]] > 0).any(axis=0).all():
@@ -563,7 +286,7 @@ def split(context, armature, name: str) -> Edited:
     if cut is not None:
         parents = {new: name, **dict.fromkeys(cut.children, new)}
         head = np.array(bone.head_local.lerp(bone.tail_local, cut.share), np.float64)
-    fit, _, whole = _turning(subject, fit, free, parents, {new: head})
+    fit, _, whole = bone_change.turning(subject, fit, free, parents, {new: head})
     if fit.error > before - _WORTH:
         raise Refusal(f"All that {name} moves moves alike: there is nothing to split.")
 
@@ -586,10 +309,10 @@ def split(context, armature, name: str) -> Edited:
 
     rekeyed = [name, new, *(child for child in parents if child in subject.names)]
     rekeyed = fit.names if whole else list(dict.fromkeys(rekeyed))
-    _write(context, subject, _Change(fit, free, rekeyed, [], (name, new), name), hang)
-    _dress(armature, new, name)
+    bone_change.write(context, subject, bone_change.Change(fit, free, rekeyed, [], (name, new), name), hang)
+    bone_change.dress(armature, new, name)
     _note_joint(armature, new, skeleton)
-    return _finish(context, subject, before, [new], [])
+    return bone_change.finish(context, subject, before, [new], [])
 
 
 # ---- remove
@@ -666,7 +389,7 @@ def _solve_without(found: Useless) -> _Without:
         if bone.name not in removed and bone.parent is not None and bone.parent.name in removed:
             above = _standing_above(bone, removed)
             parents[bone.name] = above.name if above else None
-    fit, _, whole = _turning(subject, fit, free, parents, {})
+    fit, _, whole = bone_change.turning(subject, fit, free, parents, {})
     return _Without(fit, free, touched | whole, parents)
 
 
@@ -692,7 +415,7 @@ def _with_next(found: Useless, safe: set[str], tolerance: float) -> Useless | No
 
 def find_useless(context, armature, tolerance: float) -> Useless:
     """Bones without which the error, percent of the size, grows by no more than the tolerance in all."""
-    subject = _read(context, armature)
+    subject = bone_change.read(context, armature)
     before = subject.error(subject.quadrics())
     safe = protected(armature, subject.names)
     found = Useless(subject, [], list(range(len(subject.names))), subject.rig(), before, before)
@@ -704,7 +427,7 @@ def find_useless(context, armature, tolerance: float) -> Useless:
     return found
 
 
-def remove(context, found: Useless) -> Edited:
+def remove(context, found: Useless) -> bone_change.Edited:
     """Removes what was found."""
     subject = found.subject
     if not found.names:
@@ -721,10 +444,12 @@ def remove(context, found: Useless) -> Edited:
 
     rekeyed = [names[b] for b in np.flatnonzero(without.touched)] + list(without.parents)
     rekeyed = [name for name in dict.fromkeys(rekeyed) if name in names]
-    _write(context, subject, _Change(without.fit, without.free, rekeyed, found.names), hang)
-    return _finish(context, subject, found.before, found.names, [])
+    bone_change.write(
+        context, subject, bone_change.Change(without.fit, without.free, rekeyed, found.names), hang
+    )
+    return bone_change.finish(context, subject, found.before, found.names, [])
 
 
-def words(done: Edited, verb: str) -> str:
+def words(done: bone_change.Edited, verb: str) -> str:
     """For the artist."""
     return f"{verb} {', '.join(done.bones)}: {error_words(done.before, done.after)}"

@@ -90,7 +90,7 @@ def held_truth(truth):
 
 
 def graph_joints(path):
-    """The joints [n][3] of a .tgf, and its number of bones: nodes come first, then edges, which are the bones.
+    """The joints [n][3] of a .tgf, and its number of bones: first come nodes, then edges, the bones.
 
     Where d bones meet there are d - 1 joints; ends of single bones are none.
     """

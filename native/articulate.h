@@ -11,6 +11,7 @@
 #ifndef OSSIFY_ARTICULATE_H
 #define OSSIFY_ARTICULATE_H
 
+#include "math/rotation3.h"
 #include "skeleton.h"
 
 /* A state to go back to. */
@@ -60,12 +61,6 @@ typedef struct Bench {
     double *flipped;             /* [unknowns][3b] -A' */
     double *turned;              /* [3b][3] D' of each joint, D = R_p - R_b; 0 for roots */
 } Bench;
-
-static inline void cross(const double a[3], const double b[3], double c[3]) {
-    c[0] = a[1] * b[2] - a[2] * b[1];
-    c[1] = a[2] * b[0] - a[0] * b[2];
-    c[2] = a[0] * b[1] - a[1] * b[0];
-}
 
 /* linkage.c: the tree and its algebra */
 int linkage_make(Call *call, const Problem *problem, Model *model, const ossify_skeleton *skeleton,

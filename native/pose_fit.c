@@ -156,22 +156,6 @@ void poses_system(const Linkage *linkage, Bench *bench) {
     }
 }
 
-/* exp[w] by Rodrigues, accurate also for the smallest of turns; r <- exp[w] r */
-static void turn_by(const double w[3], double *z, size_t n) {
-    const double square = w[0] * w[0] + w[1] * w[1] + w[2] * w[2], angle = sqrt(square);
-    const double s = angle > 1e-4 ? sin(angle) / angle : 1 - square / 6,
-                 c = angle > 1e-4 ? (1 - cos(angle)) / square : 0.5 - square / 24;
-    for (size_t j = 0; j < 3; j++) {
-        const double r[3] = {z[j], z[n + j], z[2 * n + j]};
-        double once[3], twice[3];
-        cross(w, r, once);
-        cross(w, once, twice);
-        for (size_t i = 0; i < 3; i++) {
-            z[i * n + j] = r[i] + s * once[i] + c * twice[i];
-        }
-    }
-}
-
 /* The step of the damped system, no turn larger than allowed; 0 when there is none. */
 static int find_step(const Linkage *linkage, Bench *bench, double damping) {
     const size_t m = (size_t)linkage->unknowns;
@@ -201,7 +185,7 @@ static void take_step(const Linkage *linkage, Bench *bench) {
     memcpy(bench->tried_slide, bench->slide, (size_t)linkage->bones * sizeof(double));
     for (int b = 0; b < linkage->bones; b++) {
         const double *step = bench->step + linkage->first[b];
-        turn_by(step, bench->tried + 4 * b, n);
+        rotation_turn(step, bench->tried + 4 * b, n);
         if (linkage->parent[b] < 0) {
             for (size_t i = 0; i < 3; i++) {
                 bench->tried[i * n + 4 * (size_t)b + 3] += step[3 + i];

@@ -4,8 +4,9 @@
  * transforms.c; U is the same for every frame, and C[b] = sum_v w_b x p~' is summed bone by bone from the
  * caller's own frames. No vertex is looked at twice, so a frame costs little more than reading it.
  *
- * A bone without a guess starts from its own vertices, weighted by w_b, as if the others moved with it:
- * because weights sum to one, that needs no other moments than
+ * A bone without a guess starts from its own vertices, weighted by w_b, as if the others moved with it,
+ * and turns with the whole mesh where they do not say how: because weights sum to one, that needs no other
+ * moments than
  *     sum_c U[c,b] = sum_v w_b p~ p~'. */
 #include "track.h"
 
@@ -15,7 +16,12 @@
 #include "math/rotation3.h"
 #include "math/sphere.h"
 
-enum { MOST_SWEEPS = 400, FRAMES_A_TASK = 8 /* while a bone's followers are in cache */ };
+enum {
+    MOST_SWEEPS = 400,
+    MOST_STEPS = 100,
+    MOST_AT_ONCE = 96, /* bones: with more, sweeps are faster, if not as good */
+    FRAMES_A_TASK = 8  /* while a bone's followers are in cache */
+};
 
 /* Vertices by bone. */
 typedef struct Followers {
@@ -32,6 +38,7 @@ typedef struct Track {
     Model model; /* transforms alone */
     Moments moments;
     Followers followers;
+    double *own;    /* [b][MONOMIALS] sum_v w_b p~ p~' */
     double *square; /* [f] sum |x|^2 */
     int64_t vertices;
 } Track;
@@ -68,6 +75,7 @@ static int make_track(Track *track, const ossify_rig *rig) {
     track->moments.c = arena_take(arena, rows * b * 4, sizeof(double));
     track->moments.u = arena_take(arena, b * b * MONOMIALS, sizeof(double));
     track->placement.frame_centre = arena_take(arena, rows, sizeof(double));
+    track->own = arena_take(arena, b, MONOMIALS * sizeof(double));
     track->square = arena_take(arena, rows / 3, sizeof(double));
     track->followers.first = arena_take(arena, b + 1, sizeof(int64_t));
     track->followers.vertex = arena_take(arena, entries, sizeof(int));
@@ -149,7 +157,7 @@ static const float *frame_at(const Track *track, int f) {
 /* The mean of a frame, rounded to float: then most differences to it are exact. */
 static void centre_frame(const Track *track, int f) {
     const float *x = frame_at(track, f);
-    double *centre = track->placement.frame_centre + 3 * (size_t)f, sum[3] = {0, 0, 0}, square = 0;
+    double *centre = track->placement.frame_centre + 3 * (size_t)f, sum[3] = {0, 0, 0}, square[3] = {0, 0, 0};
     for (int64_t v = 0; v < track->vertices; v++) {
         for (int a = 0; a < 3; a++) {
             sum[a] += (double)x[3 * v + a];
@@ -160,11 +168,11 @@ static void centre_frame(const Track *track, int f) {
     }
     for (int64_t v = 0; v < track->vertices; v++) {
         for (int a = 0; a < 3; a++) {
-            const double d = ((double)x[3 * v + a] - centre[a]) / track->placement.unit;
-            square += d * d;
+            const double d = (double)x[3 * v + a] - centre[a];
+            square[a] += d * d;
         }
     }
-    track->square[f] = square;
+    track->square[f] = (square[0] + square[1] + square[2]) / track->placement.unit / track->placement.unit;
 }
 
 /* C of one bone in one frame */
@@ -213,38 +221,66 @@ static void sum_frames(void *user, int task, int worker) {
 }
 
 /* sum_v w_b p~ p~' */
-static void own_form(const Track *track, int b, double form[MONOMIALS]) {
+static void add_own_forms(Track *track) {
     const size_t bones = (size_t)track->model.bones;
-    memset(form, 0, MONOMIALS * sizeof *form);
-    for (size_t c = 0; c < bones; c++) {
-        for (size_t m = 0; m < MONOMIALS; m++) {
-            form[m] += track->moments.u[((size_t)b * bones + c) * MONOMIALS + m];
+    for (size_t i = 0; i < bones * bones * MONOMIALS; i++) {
+        track->own[i / (bones * MONOMIALS) * MONOMIALS + i % MONOMIALS] += track->moments.u[i];
+    }
+}
+
+/* The rotation nearest to sum_v w x p~' about its centre; 0 when there are no vertices. */
+static int turn_alone(double c[3][4], const double form[MONOMIALS], double r[9]) {
+    double h[9];
+    if (!(form[9] > 0)) {
+        return 0;
+    }
+    for (size_t i = 0; i < 9; i++) {
+        h[i] = c[i / 3][i % 3] - c[i / 3][3] * form[6 + i % 3] / form[9];
+    }
+    rotation_nearest(h, r, r);
+    return 1;
+}
+
+static void read_c(const Track *track, int f, int b, double c[3][4]) {
+    const size_t row = 4 * (size_t)track->model.capacity;
+    for (size_t i = 0; i < 3; i++) {
+        memcpy(c[i], track->moments.c + (3 * (size_t)f + i) * row + 4 * (size_t)b, sizeof c[i]);
+    }
+}
+
+/* How the whole mesh turned. */
+static void turn_whole(const Track *track, int f, double r[9]) {
+    const double still[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+    double all[3][4] = {{0}}, form[MONOMIALS] = {0}, c[3][4];
+    for (int b = 0; b < track->model.bones; b++) {
+        read_c(track, f, b, c);
+        for (size_t i = 0; i < 12; i++) {
+            all[i / 4][i % 4] += c[i / 4][i % 4];
+        }
+        for (int m = 0; m < MONOMIALS; m++) {
+            form[m] += track->own[b * MONOMIALS + m];
         }
     }
+    memcpy(r, still, sizeof still);
+    turn_alone(all, form, r);
 }
 
 static void guess_frame(void *user, int f, int worker) {
     const Track *track = user;
     const size_t row = 4 * (size_t)track->model.capacity;
+    double whole[9], r[9], c[3][4];
     (void)worker;
+    turn_whole(track, f, whole);
     for (int b = 0; b < track->model.bones; b++) {
-        double form[MONOMIALS], h[9], r[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-        const double *c = track->moments.c + 3 * (size_t)f * row + 4 * (size_t)b;
+        const double *form = track->own + b * MONOMIALS;
         double *m = track->model.transform + 3 * (size_t)f * row + 4 * (size_t)b;
-        own_form(track, b, form);
-        if (!(form[9] > 0)) {
-            continue;
-        }
-        for (size_t i = 0; i < 9; i++) {
-            h[i] = c[i / 3 * row + i % 3] - c[i / 3 * row + 3] * form[6 + i % 3] / form[9];
-        }
-        rotation_nearest(h, r, r);
-        rotation_nearest(h, r, r); /* without the pull of the first guess */
-        for (size_t i = 0; i < 3; i++) {
+        read_c(track, f, b, c);
+        memcpy(r, whole, sizeof r);
+        const int moves = turn_alone(c, form, r);
+        for (size_t i = 0; i < 3 && moves; i++) {
             memcpy(m + i * row, r + 3 * i, 3 * sizeof *r);
             m[i * row + 3] =
-                (c[i * row + 3] - r[3 * i] * form[6] - r[3 * i + 1] * form[7] - r[3 * i + 2] * form[8]) /
-                form[9];
+                (c[i][3] - r[3 * i] * form[6] - r[3 * i + 1] * form[7] - r[3 * i + 2] * form[8]) / form[9];
         }
     }
 }
@@ -253,7 +289,10 @@ int64_t track(Call *call, const ossify_poses *poses, ossify_rig *rig) {
     Track track = {.call = call, .poses = poses};
     const ossify_settings *settings = call->settings;
     const int flexible = settings->bone_kind == OSSIFY_FLEXIBLE;
-    const int most = settings->iterations > 0 ? (int)settings->iterations : MOST_SWEEPS;
+    const int at_once = !flexible && rig->bones <= MOST_AT_ONCE;
+    const int most = settings->iterations > 0 ? (int)settings->iterations
+                     : at_once                ? MOST_STEPS
+                                              : MOST_SWEEPS;
     if (!make_track(&track, rig)) {
         return call_ended(call);
     }
@@ -261,6 +300,7 @@ int64_t track(Call *call, const ossify_poses *poses, ossify_rig *rig) {
     place(poses->rest ? poses->rest : rig->rest, poses->vertex_count, &track.placement);
     list_followers(&track, rig);
     add_u(&track, rig);
+    add_own_forms(&track);
     pool_run(call->pool, (track.problem.frames + FRAMES_A_TASK - 1) / FRAMES_A_TASK, sum_frames, &track);
     if (call_poll(call, 0.5)) {
         return call_ended(call);
@@ -269,12 +309,14 @@ int64_t track(Call *call, const ossify_poses *poses, ossify_rig *rig) {
     if (!(rig->given & OSSIFY_GIVEN_TRANSFORMS)) {
         pool_run(call->pool, track.problem.frames, guess_frame, &track);
     }
-    const int sweeps =
-        transforms_settle(call, &track.problem, &track.model, &track.moments, flexible, most, track.square);
-    if (sweeps < 0) {
+    const int steps =
+        at_once ? newton_settle(call, &track.problem, &track.model, &track.moments, most, track.square)
+                : transforms_settle(call, &track.problem, &track.model, &track.moments, flexible, most,
+                                    track.square);
+    if (steps < 0) {
         return call_ended(call);
     }
-    call->info->iterations = sweeps;
+    call->info->iterations = steps;
     rig_write_transforms(&track.problem, &track.placement, &track.model, 0, rig);
-    return sweeps < most ? OSSIFY_CONVERGED : OSSIFY_OUT_OF_ITERATIONS;
+    return steps < most ? OSSIFY_CONVERGED : OSSIFY_OUT_OF_ITERATIONS;
 }

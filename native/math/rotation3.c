@@ -196,3 +196,19 @@ void rotation_nearest(const double h[9], const double guess[9], double r[9]) {
     }
     memcpy(r, turned, sizeof turned);
 }
+
+/* By Rodrigues, accurate also for the smallest of turns. */
+void rotation_turn(const double w[3], double *r, size_t stride) {
+    const double square = w[0] * w[0] + w[1] * w[1] + w[2] * w[2], angle = sqrt(square);
+    const double s = angle > 1e-4 ? sin(angle) / angle : 1 - square / 6,
+                 c = angle > 1e-4 ? (1 - cos(angle)) / square : 0.5 - square / 24;
+    for (size_t j = 0; j < 3; j++) {
+        const double x[3] = {r[j], r[stride + j], r[2 * stride + j]};
+        double once[3], twice[3];
+        cross(w, x, once);
+        cross(w, once, twice);
+        for (size_t i = 0; i < 3; i++) {
+            r[i * stride + j] = x[i] + s * once[i] + c * twice[i];
+        }
+    }
+}

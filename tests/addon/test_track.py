@@ -91,7 +91,7 @@ def test_a_motion_that_the_rig_can_make_comes_back():
             for channel in ("location", "rotation_quaternion"):
                 bone.keyframe_insert(channel, frame=frame)
     got = tracked(result, mesh)
-    assert got.rms * got.percent < 0.01
+    assert got.rms * got.percent < 0.001
     assert distances(result, mesh).max() * got.percent < 0.05  # half of the tolerance of keys
 
 

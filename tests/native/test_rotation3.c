@@ -222,3 +222,21 @@ TEST(rotation_from_a_guess_that_is_none_is_one) {
         CHECK_NEAR(score(r, h), best_score(h), 1e-4);
     }
 }
+
+TEST(turns_about_an_axis_are_made_one_after_the_other) {
+    static const double angles[] = {1e-9, 1e-5, 0.99e-4, 1.01e-4, 0.3, 3};
+    for (int i = 0; i < 6; i++)
+        for (int axis = 0; axis < 3; axis++) {
+            double first[9], second[9], both[9], w[3] = {0}, r[12] = {0};
+            about_axis((axis + 1) % 3, 0.7, first);
+            about_axis(axis, angles[i], second);
+            multiply(second, first, both);
+            for (int k = 0; k < 9; k++)
+                r[k / 3 * 4 + k % 3] = first[k];
+            w[axis] = angles[i];
+            rotation_turn(w, r, 4);
+            test_case("axis %d, angle %g", axis, angles[i]);
+            for (int k = 0; k < 9; k++)
+                CHECK_NEAR(r[k / 3 * 4 + k % 3], both[k], 1e-15);
+        }
+}

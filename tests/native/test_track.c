@@ -1,0 +1,269 @@
+/* test_track.c - transforms for given weights: exact motions come back, slopes vanish, nothing gets worse. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "probe.h"
+#include "synthetic.h"
+#include "test.h"
+
+enum { BONES = 6, FRAMES = 10, VERTICES = 300, MOST_VERTICES = 400 };
+
+static uint8_t EVERYONE[MOST_VERTICES];
+
+static Synthetic moving(double noise) {
+    SyntheticOptions options = {.shape = SHAPE_TUBE,
+                                .vertices = VERTICES,
+                                .frames = FRAMES,
+                                .bones = BONES,
+                                .influences = 3,
+                                .motion = 2.0,
+                                .noise = noise,
+                                .seed = 3};
+    return synthetic_make(options);
+}
+
+static ossify_settings track_settings(const Synthetic *s) {
+    ossify_settings settings = plain_settings(s->truth.bones);
+    settings.influences = s->truth.influences;
+    settings.rest_mode = OSSIFY_REST_FIXED;
+    return settings;
+}
+
+/* The true weights, held; transforms are given if `given` is not NULL. */
+static Answer track_from(const Synthetic *s, const ossify_rig *given, ossify_settings settings) {
+    Answer answer = answer_of(&s->poses, given ? given : &s->truth);
+    CHECK(s->poses.vertex_count <= MOST_VERTICES);
+    memset(EVERYONE, 1, sizeof EVERYONE);
+    answer.rig.held_vertices = EVERYONE;
+    answer.rig.held_transforms = given ? given->held_transforms : NULL;
+    answer.rig.given = given ? OSSIFY_GIVEN_WEIGHTS | OSSIFY_GIVEN_TRANSFORMS : OSSIFY_GIVEN_WEIGHTS;
+    if (!given)
+        memset(answer.rig.transforms, 0,
+               (size_t)(12 * s->poses.frame_count * answer.rig.bone_capacity) * sizeof(double));
+    CHECK(ossify_decompose(&s->poses, &settings, &answer.rig, &answer.info) >= 0);
+    check_rig(&s->poses, &answer.rig, 1);
+    return answer;
+}
+
+/* Every bone of every frame turned and moved, each by another amount. */
+static Answer strayed(const Synthetic *s, double off) {
+    Answer answer = answer_of(&s->poses, &s->truth);
+    for (int64_t i = 0; i < s->poses.frame_count * s->truth.bones; i++) {
+        double *m = answer.rig.transforms + 12 * i, angle = off * sin((double)(3 * i + 1));
+        int a = (int)(i % 3), b = (a + 1) % 3;
+        for (int k = 0; k < 4; k++) {
+            double x = m[4 * a + k], y = m[4 * b + k];
+            m[4 * a + k] = cos(angle) * x - sin(angle) * y + (k == 3 ? 0.1 * angle : 0);
+            m[4 * b + k] = sin(angle) * x + cos(angle) * y;
+        }
+    }
+    return answer;
+}
+
+static void turned(const double *m, const float *p, double y[3]) {
+    for (int a = 0; a < 3; a++)
+        y[a] = m[4 * a] * p[0] + m[4 * a + 1] * p[1] + m[4 * a + 2] * p[2];
+}
+
+/* y - x of a vertex */
+static void residual(const ossify_poses *poses, const ossify_rig *rig, int64_t f, int64_t v, double d[3]) {
+    for (int a = 0; a < 3; a++)
+        d[a] = -(double)poses->frames[3 * (f * poses->vertex_count + v) + a];
+    for (int64_t k = v * rig->influences; k < (v + 1) * rig->influences; k++)
+        if (rig->influence_bones[k] >= 0) {
+            const double *m = rig->transforms + 12 * (f * rig->bone_capacity + rig->influence_bones[k]);
+            double y[3];
+            turned(m, rig->rest + 3 * v, y);
+            for (int a = 0; a < 3; a++)
+                d[a] += (double)rig->influence_weights[k] * (y[a] + m[4 * a + 3]);
+        }
+}
+
+static double frame_error(const ossify_poses *poses, const ossify_rig *rig, int64_t f) {
+    double sum = 0, d[3];
+    for (int64_t v = 0; v < poses->vertex_count; v++) {
+        residual(poses, rig, f, v, d);
+        sum += d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
+    }
+    return sum;
+}
+
+/* sum_v w d and sum_v w (R p) x d of one bone, against the sum of their sizes */
+static void check_slope(const ossify_poses *poses, const ossify_rig *rig, int64_t f, int b) {
+    const double *m = rig->transforms + 12 * (f * rig->bone_capacity + b);
+    double slope[6] = {0}, size[2] = {0};
+    for (int64_t k = 0; k < poses->vertex_count * rig->influences; k++)
+        if (rig->influence_bones[k] == b) {
+            double w = (double)rig->influence_weights[k], d[3], y[3];
+            residual(poses, rig, f, k / rig->influences, d);
+            turned(m, rig->rest + 3 * (k / rig->influences), y);
+            for (int a = 0; a < 3; a++) {
+                int i = (a + 1) % 3, j = (a + 2) % 3;
+                slope[a] += w * d[a];
+                slope[3 + a] += w * (y[i] * d[j] - y[j] * d[i]);
+            }
+            size[0] += w * sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
+            size[1] += w * sqrt((y[0] * y[0] + y[1] * y[1] + y[2] * y[2]) *
+                                (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]));
+        }
+    test_case("frame %d, bone %d", (int)f, b);
+    for (int i = 0; i < 6; i++)
+        CHECK_NEAR(slope[i] / size[i / 3], 0, 1e-5);
+}
+
+/* Other bones in every frame, and all of them in one. */
+static uint8_t *some_held(void) {
+    uint8_t *held = calloc(FRAMES * BONES, 1);
+    for (int f = 1; f < FRAMES; f++)
+        for (int b = 0; b < BONES; b++)
+            held[f * BONES + b] = (uint8_t)(f == 4 || (f / 2 + b) % 3 == 0);
+    return held;
+}
+
+TEST(an_exact_motion_is_tracked_exactly) {
+    Synthetic s = moving(0);
+    Answer answer = track_from(&s, NULL, track_settings(&s));
+    CHECK_INT(answer.info.status, OSSIFY_CONVERGED);
+    CHECK(replay_error(&s.poses, &answer.rig, NULL) < 1e-6);
+    for (int i = 0; i < 12 * FRAMES * BONES; i++)
+        CHECK_NEAR(answer.rig.transforms[i], s.truth.transforms[i], 2e-6);
+    answer_free(&answer);
+    synthetic_free(&s);
+}
+
+TEST(slopes_vanish_where_a_clip_is_tracked) {
+    Synthetic s = moving(0.05);
+    Answer answer = track_from(&s, NULL, track_settings(&s));
+    CHECK_INT(answer.info.status, OSSIFY_CONVERGED);
+    for (int64_t f = 0; f < FRAMES; f++)
+        for (int b = 0; b < BONES; b++)
+            check_slope(&s.poses, &answer.rig, f, b);
+    answer_free(&answer);
+    synthetic_free(&s);
+}
+
+/* No rigid bone can follow a mesh that shrinks: what is left bends the error, and Newton's steps must know. */
+TEST(a_mesh_that_shrinks_is_tracked_in_few_steps) {
+    Synthetic s = moving(0);
+    Answer answer;
+    for (int64_t i = 0; i < 3 * FRAMES * s.poses.vertex_count; i++)
+        s.frames[i] *= 0.4f;
+    answer = track_from(&s, NULL, track_settings(&s));
+    CHECK_INT(answer.info.status, OSSIFY_CONVERGED);
+    CHECK(answer.info.iterations <= 20);
+    for (int64_t f = 0; f < FRAMES; f++)
+        for (int b = 0; b < BONES; b++)
+            check_slope(&s.poses, &answer.rig, f, b);
+    answer_free(&answer);
+    synthetic_free(&s);
+}
+
+TEST(no_iteration_of_tracking_raises_a_frames_error) {
+    static const double offs[] = {0, 0.01, 0.3, 2.0};
+    for (int i = 0; i < 4; i++) {
+        Synthetic s = moving(0.03);
+        ossify_settings settings = track_settings(&s);
+        Answer start = strayed(&s, offs[i]);
+        double error[FRAMES];
+        for (int64_t f = 0; f < FRAMES; f++)
+            error[f] = frame_error(&s.poses, &start.rig, f);
+        for (settings.iterations = 1; settings.iterations < 16; settings.iterations++) {
+            Answer answer = track_from(&s, &start.rig, settings);
+            test_case("off by %g, %d iterations", offs[i], (int)settings.iterations);
+            CHECK(answer.info.iterations <= settings.iterations);
+            for (int64_t f = 0; f < FRAMES; f++) {
+                double now = frame_error(&s.poses, &answer.rig, f);
+                CHECK(now <= error[f] * (1 + 1e-9));
+                error[f] = now;
+            }
+            answer_free(&answer);
+        }
+        answer_free(&start);
+        synthetic_free(&s);
+    }
+}
+
+TEST(held_bones_of_a_tracked_clip_stay_and_the_others_are_best) {
+    Synthetic s = moving(0.05);
+    Answer start = strayed(&s, 0.2), answer;
+    uint8_t *held = some_held();
+    start.rig.held_transforms = held;
+    answer = track_from(&s, &start.rig, track_settings(&s));
+    for (int i = 0; i < FRAMES * BONES; i++)
+        if (held[i])
+            CHECK(memcmp(answer.rig.transforms + 12 * i, start.rig.transforms + 12 * i,
+                         12 * sizeof(double)) == 0);
+        else
+            check_slope(&s.poses, &answer.rig, i / BONES, i % BONES);
+    free(held);
+    answer_free(&start);
+    answer_free(&answer);
+    synthetic_free(&s);
+}
+
+TEST(any_number_of_threads_tracks_to_the_same_bits) {
+    Synthetic s = moving(0.05);
+    ossify_settings settings = track_settings(&s);
+    Answer start = strayed(&s, 0.2), first;
+    uint8_t *held = some_held();
+    start.rig.held_transforms = held;
+    first = track_from(&s, &start.rig, settings);
+    for (settings.threads = 2; settings.threads <= 3; settings.threads++) {
+        Answer other = track_from(&s, &start.rig, settings);
+        CHECK(rigs_are_equal(&s.poses, &first.rig, &other.rig));
+        CHECK_INT(other.info.iterations, first.info.iterations);
+        answer_free(&other);
+    }
+    free(held);
+    answer_free(&start);
+    answer_free(&first);
+    synthetic_free(&s);
+}
+
+/* Half of bone 0's weights go to bone 1, which has no others: only the sum of their motions is determined. */
+TEST(twins_are_tracked_as_well_as_one_bone) {
+    Synthetic s = moving(0.05);
+    Answer one, two, twins = answer_of(&s.poses, &s.truth);
+    for (int64_t k = 0; k < s.poses.vertex_count * s.truth.influences; k++)
+        if (s.truth.influence_bones[k] == 1)
+            s.truth.influence_bones[k] = 0;
+    for (int64_t v = 0; v < s.poses.vertex_count; v++) {
+        int32_t *bones = s.truth.influence_bones + 3 * v;
+        float *weights = s.truth.influence_weights + 3 * v, zero = 0;
+        for (int i = 0; i < 3; i++)
+            zero += bones[i] == 0 ? weights[i] : 0;
+        for (int i = 0; i < 3; i++) { /* all or nothing, so that there is room for both */
+            bones[i] = zero > 0 ? (i == 0 ? 0 : -1) : bones[i];
+            weights[i] = zero > 0 ? (i == 0 ? 1.0f : 0) : weights[i];
+        }
+        memcpy(twins.rig.influence_bones + 3 * v, bones, 3 * sizeof *bones);
+        memcpy(twins.rig.influence_weights + 3 * v, weights, 3 * sizeof *weights);
+        if (zero > 0) {
+            twins.rig.influence_bones[3 * v + 1] = 1;
+            twins.rig.influence_weights[3 * v] = twins.rig.influence_weights[3 * v + 1] = 0.5f;
+        }
+    }
+    one = track_from(&s, NULL, track_settings(&s));
+    memcpy(s.truth.influence_bones, twins.rig.influence_bones,
+           3 * (size_t)s.poses.vertex_count * sizeof(int32_t));
+    memcpy(s.truth.influence_weights, twins.rig.influence_weights,
+           3 * (size_t)s.poses.vertex_count * sizeof(float));
+    two = track_from(&s, NULL, track_settings(&s));
+    CHECK(replay_error(&s.poses, &two.rig, NULL) <= replay_error(&s.poses, &one.rig, NULL) * (1 + 1e-6));
+    answer_free(&one);
+    answer_free(&two);
+    answer_free(&twins);
+    synthetic_free(&s);
+}
+
+/* More than are solved at once. */
+TEST(a_hundred_bones_are_tracked) {
+    SyntheticOptions options = {.vertices = 400, .frames = 3, .bones = 100, .influences = 2, .noise = 0.001};
+    Synthetic s = synthetic_make(options);
+    Answer answer = track_from(&s, NULL, track_settings(&s));
+    CHECK_INT(answer.info.status, OSSIFY_CONVERGED);
+    CHECK(replay_error(&s.poses, &answer.rig, NULL) < replay_error(&s.poses, &s.truth, NULL));
+    answer_free(&answer);
+    synthetic_free(&s);
+}

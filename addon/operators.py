@@ -174,6 +174,17 @@ class OfRig:
         return True
 
 
+class OfIdleRig(OfRig):
+    """One that waits until nothing else is at work."""
+
+    @classmethod
+    def poll(cls, context):
+        if session.current is not None:
+            cls.poll_message_set("A conversion is running")
+            return False
+        return super().poll(context)
+
+
 class OSSIFY_OT_show_source(OfRig, bpy.types.Operator):
     """Show the meshes that this rig was made from, or hide them again"""
 

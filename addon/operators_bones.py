@@ -3,24 +3,21 @@
 import bpy
 from bpy.props import BoolProperty, FloatProperty
 
-from . import bone_edits, session
+from . import bone_edits
 from .modal import fail
-from .operators import OfRig, is_selected, rig_of
+from .operators import OfIdleRig, is_selected, rig_of
 from .options import Refusal
 
 _SHOWN = 12  # names in a dialog
 
 
-class _EditsBones(OfRig):
+class _EditsBones(OfIdleRig):
     """An operator on the bones of the active rig, in Pose or Object Mode."""
 
     bl_options = {"REGISTER", "UNDO"}
 
     @classmethod
     def poll(cls, context):
-        if session.current is not None:
-            cls.poll_message_set("A conversion is running")
-            return False
         if not super().poll(context):
             return False
         if context.mode not in {"POSE", "OBJECT"}:

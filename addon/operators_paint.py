@@ -3,9 +3,9 @@
 import bpy
 from bpy.props import EnumProperty, FloatProperty, IntProperty
 
-from . import matching, native, painting, session, standing
+from . import matching, native, painting, standing
 from .modal import fail
-from .operators import OfRig, rig_of
+from .operators import OfIdleRig, rig_of
 
 
 def _limit():
@@ -25,17 +25,10 @@ def _painted_mesh(context, armature):
     return active if active in standing.meshes_of(armature) else None
 
 
-class _Paints(OfRig):
+class _Paints(OfIdleRig):
     """An operator on the weights of the active rig, in Weight Paint or Object Mode."""
 
     bl_options = {"REGISTER", "UNDO"}
-
-    @classmethod
-    def poll(cls, context):
-        if session.current is not None:
-            cls.poll_message_set("A conversion is running")
-            return False
-        return super().poll(context)
 
     def execute(self, context):
         armature = rig_of(context)

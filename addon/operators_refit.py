@@ -4,10 +4,10 @@ import bpy
 import numpy as np
 from bpy.props import BoolProperty, EnumProperty, IntProperty
 
-from . import changes, properties, refit, session
+from . import changes, properties, refit
 from .armature import edit_mode
 from .modal import FAILURES, Working
-from .operators import OfRig, is_selected, rig_of
+from .operators import OfIdleRig, OfRig, is_selected, rig_of
 from .options import REFIT_FIELDS, RefitOptions, Refusal
 
 
@@ -28,7 +28,7 @@ def _meshes(armature) -> list:
     return [item.object for item in armature.ossify.meshes if item.object is not None]
 
 
-class OSSIFY_OT_refit(Working, OfRig, bpy.types.Operator):
+class OSSIFY_OT_refit(Working, OfIdleRig, bpy.types.Operator):
     """Solve the rig again from what it is now; what is held, and what you changed and keep, stays"""
 
     bl_idname = "ossify.refit"
@@ -39,9 +39,6 @@ class OSSIFY_OT_refit(Working, OfRig, bpy.types.Operator):
 
     @classmethod
     def poll(cls, context):
-        if session.current is not None:
-            cls.poll_message_set("Something is running")
-            return False
         if not super().poll(context):
             return False
         trouble = refit.trouble(rig_of(context))

@@ -82,7 +82,7 @@ version := $(shell sed -n 's/^version *= *"\(.*\)".*/\1/p' blender_manifest.toml
 warnings := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Werror \
             $(if $(target),-Wno-enum-float-conversion)
 # No -ffast-math: the same input must give the same bits. Contraction is decided at compile time.
-arithmetic := -ffp-contract=fast -fno-math-errno -fno-trapping-math -fopenmp-simd
+arithmetic := -ffp-contract=fast -fno-math-errno -fno-trapping-math
 optimise.release := -O3 -DNDEBUG
 optimise.debug := -O0 -g
 optimise.sanitize := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer

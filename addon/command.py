@@ -7,25 +7,34 @@ missing, 130 interrupted.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import dataclasses
 import json
-import math
 import sys
 import traceback
 from pathlib import Path
 
 import bpy
 
-from . import formats, native, sources, standing, track
-from .bake import bake
+from . import native
+from .command_line import (
+    BAKE_KINDS,
+    NAME,
+    bake_options_of,
+    check_limits,
+    check_output,
+    given_of,
+    make_parser,
+    options_of,
+    output_of,
+)
 from .convert import Step, convert, run
+from .files import inputs, outputs
+from .files.bake import bake
+from .motion import sources
 from .options import (
     BAKE_FIELDS,
-    CACHE_ENDINGS,
     FIELDS,
-    PRESETS,
     REFIT_FIELDS,
     TRACK_FIELDS,
     BakeOptions,
@@ -33,184 +42,15 @@ from .options import (
     RefitOptions,
     Refusal,
     TrackOptions,
-    implied,
-    preset_values,
 )
-from .properties import bake_words_of, refit_words_of, words_of
-from .properties_track import track_words_of
-from .refit import refit
+from .rig import standing
+from .roundtrip import track
+from .roundtrip.refit import refit
+from .ui.properties import words_of
+from .ui.properties_bake import bake_words_of
+from .ui.properties_track import track_words_of
 
-NAME = "ossify"
 DONE, FAILED, WRONG, NO_LIBRARY, INTERRUPTED = 0, 1, 2, 3, 130
-
-# A flag that is given chooses what it belongs to.
-_IMPLIES = {
-    "bones": ("bones_by", "COUNT"),
-    "budget": ("bones_by", "BUDGET"),
-    "bones_most": ("bones_by", "BUDGET"),
-    "root_place": ("root", "PLACE"),
-    "rest_frame": ("rest", "FRAME"),
-    "frame_start": ("frames", "CUSTOM"),
-    "frame_end": ("frames", "CUSTOM"),
-    "key_tolerance": ("keys", "REDUCED"),
-}
-
-# Endings of what `bake` writes.
-_BAKE_KINDS = {
-    ".blend": "SHAPE_KEYS",
-    **{ending: kind for kind, endings in CACHE_ENDINGS.items() for ending in endings},
-}
-
-
-# ---- arguments
-
-
-def _add_option(parser, field: str, words: dict, default) -> None:
-    """A flag for one setting, with the words of its tooltip."""
-    flag = "--" + field.replace("_", "-")
-    text = f"{words['description']} (default: {str(default).lower()})".replace("%", "%%")
-    if isinstance(default, bool):
-        parser.add_argument(flag, dest=field, default=None, action=argparse.BooleanOptionalAction, help=text)
-    elif "items" in words:
-        choices = [item[0].lower() for item in words["items"]]
-        parser.add_argument(flag, dest=field, choices=choices, help=text)
-    elif isinstance(default, tuple):
-        parser.add_argument(flag, dest=field, type=float, nargs=len(default), metavar=tuple("XYZ"), help=text)
-    else:
-        parser.add_argument(flag, dest=field, type=type(default), metavar="N", help=text)
-
-
-def _add_bake(verbs) -> None:
-    text = "bake a rig back into a cache or shape keys"
-    sub = verbs.add_parser("bake", help=text, description=text.capitalize() + ".", allow_abbrev=False)
-    sub.add_argument("input", type=Path, metavar="INPUT", help="a .blend, or what convert reads")
-    sub.add_argument(
-        "--object", action="append", default=[], metavar="NAME", help="an armature, or a mesh that moves"
-    )
-    sub.add_argument("--output", type=Path, required=True, metavar="OUT", help=", ".join(_BAKE_KINDS))
-    sub.add_argument("--quiet", action="store_true", help="no progress on stderr")
-    group = sub.add_argument_group("settings")
-    for field in BAKE_FIELDS:
-        if field != "to":  # the ending of the output says it
-            _add_option(group, field, bake_words_of(field), getattr(BakeOptions, field))
-
-
-def _add_refit(verbs) -> None:
-    text = "solve a rig again from what it is now"
-    sub = verbs.add_parser("refit", help=text, description=text.capitalize() + ".", allow_abbrev=False)
-    sub.add_argument("input", type=Path, metavar="INPUT", help="a .blend with a rig")
-    sub.add_argument("--object", action="append", default=[], metavar="NAME", help="one of several rigs")
-    sub.add_argument("--output", type=Path, required=True, metavar="OUT", help=".blend")
-    sub.add_argument("--quiet", action="store_true", help="no progress on stderr")
-    group = sub.add_argument_group("settings")
-    for field in REFIT_FIELDS:
-        if field != "only":  # nothing is selected here
-            _add_option(group, field, refit_words_of(field), getattr(RefitOptions, field))
-
-
-def _add_track(verbs, inputs: str) -> None:
-    text = "put other motions of a mesh on its rig, an action for each"
-    sub = verbs.add_parser("track", help=text, description=text.capitalize() + ".", allow_abbrev=False)
-    sub.add_argument("rig", type=Path, metavar="RIG.blend", help="a file with a rig made by Ossify")
-    sub.add_argument("inputs", nargs="+", type=Path, metavar="SOURCE", help=inputs)
-    sub.add_argument("--armature", metavar="NAME", help="which rig of the file")
-    sub.add_argument("--object", action="append", default=[], metavar="NAME", help="a mesh of a .blend")
-    sub.add_argument("--cache", type=Path, metavar="FILE", help="the .pc2 or .mdd that moves an .obj")
-    sub.add_argument("--output", type=Path, required=True, metavar="OUT", help=", ".join(formats.OUTPUTS))
-    sub.add_argument("--report", type=Path, metavar="FILE.json", help="figures of every source")
-    sub.add_argument("--quiet", action="store_true", help="no progress on stderr")
-    group = sub.add_argument_group("settings")
-    for field in TRACK_FIELDS:
-        if field != "name":  # that of the file
-            _add_option(group, field, track_words_of(field), getattr(TrackOptions, field))
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog=NAME, description="Turns moving meshes into rigs.", allow_abbrev=False
-    )
-    verbs = parser.add_subparsers(dest="verb", required=True, metavar="convert|refit|track|bake|info")
-    kinds = ", ".join(formats.INPUTS)
-    inputs = f"{kinds} (.obj and .ply with a .pc2 or .mdd), or a folder of numbered .obj or .ply files"
-    for verb, text in (("convert", "make rigs"), ("info", "say what is inside")):
-        sub = verbs.add_parser(verb, help=text, description=text.capitalize() + ".", allow_abbrev=False)
-        sub.add_argument("inputs", nargs="+", type=Path, metavar="INPUT", help=inputs)
-        sub.add_argument("--object", action="append", default=[], metavar="NAME", help="a mesh of a .blend")
-        sub.add_argument("--cache", type=Path, metavar="FILE", help="the .pc2 or .mdd that moves an .obj")
-        if verb == "info":
-            sub.add_argument("--json", action="store_true", help="for programs")
-            continue
-        sub.add_argument(
-            "--output",
-            type=Path,
-            required=True,
-            metavar="OUT",
-            help=f"{', '.join(formats.OUTPUTS)}; with several inputs a path with {{name}} in it, unless"
-            " they are takes of one rig (--clips takes)",
-        )
-        sub.add_argument("--report", type=Path, metavar="FILE.json", help="figures of every input")
-        sub.add_argument("--preset", choices=[name.lower() for name in PRESETS])
-        sub.add_argument("--quiet", action="store_true", help="no progress on stderr")
-        group = sub.add_argument_group("settings")
-        for field in FIELDS:
-            _add_option(group, field, words_of(field), getattr(Options, field))
-    _add_refit(verbs)
-    _add_track(verbs, inputs)
-    _add_bake(verbs)
-    return parser
-
-
-def options_of(arguments) -> Options:
-    """The preset, then the flags, then what the flags imply."""
-    values = preset_values(arguments.preset.upper()) if arguments.preset else {}
-    given = {name: getattr(arguments, name, None) for name in FIELDS}
-    given = {name: value for name, value in given.items() if value is not None}
-    for name in given:
-        if name in _IMPLIES and _IMPLIES[name][0] not in given:
-            values[_IMPLIES[name][0]] = _IMPLIES[name][1]
-    given = {name: value.upper() if "items" in words_of(name) else value for name, value in given.items()}
-    values |= implied({name: tuple(v) if isinstance(v, list) else v for name, v in given.items()})
-    return Options(**values)
-
-
-def _given(arguments, fields) -> dict:
-    """The flags of these fields that were given; a range that is given is meant."""
-    given = {name: getattr(arguments, name, None) for name in fields}
-    given = {name: value for name, value in given.items() if value is not None}
-    if given.keys() & {"frame_start", "frame_end"}:
-        given.setdefault("frames", "custom")
-    return {name: value.upper() if isinstance(value, str) else value for name, value in given.items()}
-
-
-def bake_options_of(arguments) -> BakeOptions:
-    return BakeOptions(**_given(arguments, BAKE_FIELDS), to=_BAKE_KINDS[arguments.output.suffix.lower()])
-
-
-def _check_limits(parser, options, words_of=words_of) -> None:
-    for name in (field.name for field in dataclasses.fields(options)):
-        words, value = words_of(name), getattr(options, name)
-        low, high = words.get("min", -math.inf), words.get("max", math.inf)
-        if isinstance(value, (int, float)) and not isinstance(value, bool) and not low <= value <= high:
-            parser.error(f"--{name.replace('_', '-')} is {value}; it must be from {low} to {high}")
-
-
-def output_of(path: Path, arguments) -> Path:
-    """Where the rig of an input goes."""
-    return Path(str(arguments.output).replace("{name}", path.stem))
-
-
-def _check_output(parser, arguments, together: bool) -> None:
-    """together: all inputs go into one output."""
-    if arguments.output.suffix.lower() not in formats.OUTPUTS:
-        parser.error(f"--output {arguments.output}: the ending must be one of {', '.join(formats.OUTPUTS)}")
-    if len(arguments.inputs) > 1 and not together and "{name}" not in str(arguments.output):
-        parser.error("several inputs need an --output with {name} in it, which stands for the input's name")
-    if any(path.resolve() == output_of(path, arguments).resolve() for path in arguments.inputs):
-        parser.error(f"--output {arguments.output} would overwrite an input")
-    if len({path.stem for path in arguments.inputs}) < len(arguments.inputs):
-        same = "actions of one name" if together else "the same output"
-        parser.error(f"two inputs have the same name, and would be written to {same}")
-
 
 # ---- convert
 
@@ -246,7 +86,7 @@ def _open_takes(stack: contextlib.ExitStack, paths: list[Path], arguments) -> tu
     with the longest range; whether any stands on temporary files."""
     names, ends, temporary = [], [], False
     for path in paths:
-        opened = formats.Opened(path, arguments.object, None, beside=bool(names))
+        opened = inputs.Opened(path, arguments.object, None, beside=bool(names))
         objects = stack.enter_context(opened).objects()
         if len(objects) > 1:
             raise Refusal(f"{path} has {len(objects)} moving meshes; a take is one.")
@@ -262,7 +102,7 @@ def _open(stack: contextlib.ExitStack, paths: list[Path], arguments) -> tuple[li
     """The meshes to convert, and whether they stand on temporary files."""
     if len(paths) > 1:
         return _open_takes(stack, paths, arguments)
-    opened = stack.enter_context(formats.Opened(paths[0], arguments.object, arguments.cache))
+    opened = stack.enter_context(inputs.Opened(paths[0], arguments.object, arguments.cache))
     return opened.objects(), opened.temporary
 
 
@@ -275,7 +115,7 @@ def _convert_one(paths: list[Path], arguments, options: Options) -> dict:
         result = run(steps, _Progress(path.name, arguments.quiet))
         if temporary:
             _forget_source(result.armature)
-        formats.write(output, result.armature, result.meshes, options.influences)
+        outputs.write(output, result.armature, result.meshes, options.influences)
     for line in result.report.lines():
         print(f"{path.name}: {line}", flush=True)
     return {"output": str(output), "bytes": output.stat().st_size, **result.report.to_json()}
@@ -305,9 +145,9 @@ def _write_report(path: Path | None, options, records: list[dict]) -> None:
 
 def _convert(parser, arguments) -> int:
     options = options_of(arguments)
-    _check_limits(parser, options)
+    check_limits(parser, options, FIELDS, words_of)
     together = options.clips == "TAKES"
-    _check_output(parser, arguments, together)
+    check_output(parser, arguments, together)
     native.library()
     records = []
     for paths in [arguments.inputs] if together else [[path] for path in arguments.inputs]:
@@ -330,8 +170,8 @@ def _convert(parser, arguments) -> int:
 def _refit_one(arguments, options: RefitOptions) -> None:
     path, output = arguments.input, arguments.output.absolute()
     output.parent.mkdir(parents=True, exist_ok=True)
-    with formats.Opened(path, [], None):
-        rigs = [obj for obj in bpy.context.scene.objects if obj.type == "ARMATURE" and obj.ossify.version]
+    with inputs.Opened(path, [], None):
+        rigs = list(filter(standing.is_rig, bpy.context.scene.objects))
         missing = [name for name in arguments.object if name not in {rig.name for rig in rigs}]
         if missing or not rigs:
             raise Refusal(f"There is no rig {missing[0]} in it." if missing else "There is no rig in it.")
@@ -341,8 +181,9 @@ def _refit_one(arguments, options: RefitOptions) -> None:
             steps = refit(bpy.context.scene, bpy.context.view_layer, rig, options)
             result = run(steps, _Progress(path.name, arguments.quiet))
             before, after = (report.percent(report.rms) for report in (result.before, result.after))
-            print(f"{path.name}: {rig.name}: error {before:.3g} % before, {after:.3g} % after", flush=True)
-        formats.save(output)
+            for line in (*result.notes, f"error {before:.3g} % before, {after:.3g} % after"):
+                print(f"{path.name}: {rig.name}: {line}", flush=True)
+        outputs.save(output)
 
 
 def _refit(parser, arguments) -> int:
@@ -351,7 +192,7 @@ def _refit(parser, arguments) -> int:
             parser.error(f"{getattr(arguments, name)}: rigs are refitted from .blend to .blend")
     native.library()
     try:
-        _refit_one(arguments, RefitOptions(**_given(arguments, REFIT_FIELDS)))
+        _refit_one(arguments, RefitOptions(**given_of(arguments, REFIT_FIELDS)))
     except Exception as error:
         print(f"{arguments.input.name}: {_sentence(error)}", file=sys.stderr, flush=True)
         return FAILED
@@ -363,7 +204,7 @@ def _refit(parser, arguments) -> int:
 
 def _rig_of(arguments):
     """The rig of the file, or the one that is named."""
-    rigs = [obj for obj in bpy.context.view_layer.objects if obj.type == "ARMATURE" and obj.ossify.version]
+    rigs = list(filter(standing.is_rig, bpy.context.view_layer.objects))
     if arguments.armature:
         rigs = [obj for obj in rigs if obj.name == arguments.armature]
         if not rigs:
@@ -378,7 +219,7 @@ def _rig_of(arguments):
 
 def _track_one(path: Path, rig, arguments, options: TrackOptions) -> dict:
     """The source is read beside the rig, and taken out again."""
-    with formats.Opened(path, arguments.object, arguments.cache, beside=True) as opened:
+    with inputs.Opened(path, arguments.object, arguments.cache, beside=True) as opened:
         options = dataclasses.replace(options, name=path.stem)
         steps = track.track(bpy.context.scene, bpy.context.view_layer, rig, opened.objects(), options)
         result = run(steps, _Progress(path.name, arguments.quiet))
@@ -389,13 +230,13 @@ def _track_one(path: Path, rig, arguments, options: TrackOptions) -> dict:
 
 
 def _track_all(arguments, options: TrackOptions) -> list[dict]:
-    with formats.Opened(arguments.rig, [], None):
+    with inputs.Opened(arguments.rig, [], None):
         rig, scene = _rig_of(arguments), bpy.context.scene
         before = scene.frame_start, scene.frame_end
         records = [_track_one(path, rig, arguments, options) for path in arguments.inputs]
         scene.frame_start, scene.frame_end = before
         meshes = standing.meshes_of(rig)
-        formats.write(arguments.output, rig, meshes, rig.ossify.settings.influences)
+        outputs.write(arguments.output, rig, meshes, rig.ossify.settings.influences)
     return records
 
 
@@ -404,9 +245,9 @@ def _track(parser, arguments) -> int:
         parser.error(f"{arguments.rig} is not a .blend file")
     if arguments.output.resolve() == arguments.rig.resolve():
         parser.error(f"--output {arguments.output} would overwrite the rig")
-    _check_output(parser, arguments, together=True)
-    options = TrackOptions(**_given(arguments, TRACK_FIELDS))
-    _check_limits(parser, options, track_words_of)
+    check_output(parser, arguments, together=True)
+    options = TrackOptions(**given_of(arguments, TRACK_FIELDS))
+    check_limits(parser, options, TRACK_FIELDS, track_words_of)
     native.library()
     try:
         records = _track_all(arguments, options)
@@ -420,11 +261,11 @@ def _track(parser, arguments) -> int:
 # ---- bake
 
 
-def _rigs(opened: formats.Opened) -> list:
+def _rigs(opened: inputs.Opened) -> list:
     """What is named; or the one rig in the file; or what moves."""
     layer = bpy.context.view_layer
     layer.update()
-    rigs = [obj for obj in layer.objects if obj.type == "ARMATURE" and obj.ossify.version]
+    rigs = list(filter(standing.is_rig, layer.objects))
     if not opened.names and len(rigs) == 1:
         return rigs
     return opened.objects()
@@ -433,24 +274,23 @@ def _rigs(opened: formats.Opened) -> list:
 def _bake_one(arguments, options: BakeOptions) -> None:
     path, output = arguments.input, arguments.output.absolute()
     output.parent.mkdir(parents=True, exist_ok=True)
-    with formats.Opened(path, arguments.object, None) as opened:
+    with inputs.Opened(path, arguments.object, None) as opened:
         options.filepath = "" if options.to == "SHAPE_KEYS" else str(output)
         steps = bake(bpy.context.scene, bpy.context.view_layer, _rigs(opened), options)
         baked = run(steps, _Progress(path.name, arguments.quiet))
         if options.to == "SHAPE_KEYS":
-            formats.save(output)
+            outputs.save(output)
     for file in baked.files or [output]:
         print(f"{path.name}: {file}, {baked.samples} samples", flush=True)
 
 
 def _bake(parser, arguments) -> int:
-    if arguments.output.suffix.lower() not in _BAKE_KINDS:
-        parser.error(f"--output {arguments.output}: the ending must be one of {', '.join(_BAKE_KINDS)}")
+    if arguments.output.suffix.lower() not in BAKE_KINDS:
+        parser.error(f"--output {arguments.output}: the ending must be one of {', '.join(BAKE_KINDS)}")
     if arguments.output.resolve() == arguments.input.resolve():
         parser.error(f"--output {arguments.output} would overwrite the input")
     options = bake_options_of(arguments)
-    if options.frame_step < 1:
-        parser.error(f"--frame-step is {options.frame_step}; it must be at least 1")
+    check_limits(parser, options, BAKE_FIELDS, bake_words_of)
     try:
         _bake_one(arguments, options)
     except Exception as error:
@@ -463,7 +303,7 @@ def _bake(parser, arguments) -> int:
 
 
 def _info_one(path: Path, arguments) -> dict:
-    with formats.Opened(path, arguments.object, arguments.cache) as opened:
+    with inputs.Opened(path, arguments.object, arguments.cache) as opened:
         scene, layer = bpy.context.scene, bpy.context.view_layer
         layer.update()
         meshes = [obj for obj in layer.objects if obj.type == "MESH"]
@@ -503,7 +343,7 @@ def _info(arguments) -> int:
 
 def main(argv: list[str]) -> int:
     """The exit code; nothing is raised."""
-    parser = _parser()
+    parser = make_parser()
     try:
         arguments = parser.parse_args(argv)
         if arguments.verb == "info":

@@ -14,14 +14,24 @@ import time
 from collections.abc import Callable, Generator
 from typing import NamedTuple
 
-from . import clips, memory, native, report, rooting
-from .build import Built, build, discard, hand_over
-from .capture import Motion
+from . import native
+from .motion import clips
+from .motion.capture import Motion
 from .options import Options
-from .properties import remember
+from .rig import report
+from .rig.build import build, discard, hand_over
+from .rig.rig_record import remember
+from .roundtrip import memory
+from .skeleton import idle, joints, placement, rooting
+from .skeleton.mirror import Mirror
 
 _SHARES = {"Reading": 0.15, "Solving": 0.7, "Building": 0.05, "Measuring": 0.1}
 _POLL = 0.01  # seconds
+_SIDE_BY_SIDE = (
+    "The bones move patches of a surface, not parts of a body, so they hang side by side:"
+    " Skeleton > Hierarchy joins them all the same."
+)
+_UNSEEN, _LITTLE_MORE = 0.1, 1.1  # percent of the size; of the error of free bones: joints may cost as much
 _FREE_SHARE = 0.6  # of the solving, before joints are made to hold
 # E_RMS to percent of the diagonal, for a sphere as wide as the box is long: never too small
 _PERCENT = 100 * math.sqrt(3) / 1000 / 2
@@ -37,9 +47,10 @@ class Step(NamedTuple):
 
 class Solved(NamedTuple):
     rig: native.Rig
-    info: native.Info
     skeleton: native.Skeleton | None
+    info: native.Info
     free: native.Info | None  # before its joints held; None: they do not
+    mirror: Mirror | None = None  # of bones without a skeleton
 
 
 class Result(NamedTuple):
@@ -57,7 +68,7 @@ class Clock:
 
     def lap(self, name: str) -> None:
         now = time.perf_counter()
-        self.seconds[name], self._last = now - self._last, now
+        self.seconds[name], self._last = self.seconds.get(name, 0.0) + now - self._last, now
 
 
 def step(stage: str, fraction: float, **more) -> Step:
@@ -80,35 +91,85 @@ def each(stage: str, work: Generator[float, None, object], first=0.0, last=1.0) 
         work.close()
 
 
+def at_once(work: Generator[float, None, object]) -> object:
+    """The value of a stage without a step in it: what it makes in the file must not be seen from outside."""
+    try:
+        while True:
+            next(work)
+    except StopIteration as end:
+        return end.value
+
+
 def watch(job: native.Job, motion: Motion, first: float, last: float) -> Generator[Step, None, tuple]:
     """The steps of a job that is a part of the solving, from `first` to `last`; its answer."""
     with job:
         while True:
             progress = job.poll()
+            motion.check_sources()
             if progress.finished:
                 return job.finish()
-            motion.check_sources()
             fraction = first + (last - first) * progress.fraction
             error = None if progress.erms is None else _PERCENT * progress.erms
             yield step("Solving", fraction, error=error, bones=progress.bones or None, wait=True)
 
 
+def _has_limbs(motion: Motion, options: Options, rig: native.Rig) -> bool:
+    """Whether the bones shall hang from each other."""
+    if options.skeleton != "AUTO":
+        return options.skeleton != "NONE"
+    if options.bone_kind == "FLEXIBLE":
+        return False
+    patches = placement.moves_patches(rig.rest, rig.dense_weights(), motion.triangles)
+    if patches:
+        motion.notes.append(_SIDE_BY_SIDE)
+    return not patches
+
+
+def _mirror(motion: Motion, options: Options, rig: native.Rig) -> Mirror | None:
+    """Which bones are mirror images: a face has two sides, too."""
+    if options.symmetry == "NONE" or options.bone_kind == "FLEXIBLE":
+        return None
+    found = native.connect(rig, motion.triangles, options.wishes())
+    return None if found.plane is None else Mirror(found.plane, found.mirrors)
+
+
 def _solve(motion: Motion, options: Options, now: int) -> Generator[Step, None, Solved]:
     """now: the frame in which the artist started it"""
     poses, settings = (motion.rest, motion.frames, motion.triangles), options.solver()
-    articulated = options.skeleton == "ARTICULATED"
-    free_share = _FREE_SHARE if articulated else 1.0
+    may_hold = options.skeleton in ("ARTICULATED", "AUTO") and options.bone_kind == "RIGID"
+    free_share = _FREE_SHARE if may_hold else 1.0
     rig, info = yield from watch(native.Job.start(*poses, settings), motion, 0.0, free_share)
-    if options.skeleton == "NONE":
-        return Solved(rig, info, None, None)
+    rig, _ = idle.leave(rig)
+    if not _has_limbs(motion, options, rig):
+        return Solved(rig, None, info, None, _mirror(motion, options, rig))
     wishes = options.wishes(root=rooting.chosen(options, motion, rig, now))
     settings = dataclasses.replace(settings, bones=rig.bones, budget_kind="none", budget=0.0)  # found by now
-    skeleton = native.connect(rig, motion.triangles, wishes, settings)
-    if not articulated:
-        return Solved(rig, info, skeleton, None)
+    skeleton = rooting.connect(rig, motion.triangles, wishes, settings)
+    loose = Solved(rig, skeleton, info, None)
+    if not may_hold or (options.skeleton == "AUTO" and joints.mostly_guessed(skeleton.kinds)):
+        return loose
     job = native.Job.start_articulate(*poses, rig, skeleton, settings)
     rig, skeleton, refitted = yield from watch(job, motion, free_share, 1.0)
-    return Solved(rig, refitted, skeleton, info)
+    if options.skeleton == "AUTO" and not _costs_little(refitted, info, options):
+        return loose
+    return Solved(*idle.leave(rig, skeleton), refitted, info)
+
+
+def _costs_little(held: native.Info, free: native.Info, options: Options) -> bool:
+    """Whether joints may hold without an error that an artist sees, or said to be too large."""
+    if options.bones_by == "BUDGET":
+        error = held.rms_percent if options.budget_of == "RMS" else held.maximum_percent
+        if error > options.budget:
+            return False
+    return held.rms_percent <= max(_UNSEEN, _LITTLE_MORE * free.rms_percent)
+
+
+def _chosen(options: Options, solved: Solved) -> Options:
+    """With the skeleton that was made, where it was left to the motion."""
+    if options.skeleton != "AUTO":
+        return options
+    kind = "NONE" if solved.skeleton is None else "HIERARCHY" if solved.free is None else "ARTICULATED"
+    return dataclasses.replace(options, skeleton=kind)
 
 
 def convert(scene, view_layer, objects, options: Options) -> Generator[Step, None, Result]:
@@ -120,7 +181,8 @@ def convert(scene, view_layer, objects, options: Options) -> Generator[Step, Non
     clock.lap("capture")
     solved = yield from _solve(motion, options, now)
     clock.lap("solve")
-    built = yield from each("Building", build(motion, solved.rig, options, solved.skeleton))
+    options = _chosen(options, solved)
+    built = yield from each("Building", build(motion, solved.rig, options, solved.skeleton, solved.mirror))
     clock.lap("build")
     try:
         measured = yield from each(
@@ -134,10 +196,6 @@ def convert(scene, view_layer, objects, options: Options) -> Generator[Step, Non
     except BaseException:
         discard(built.made)
         raise
-    return _result(built, measured)
-
-
-def _result(built: Built, measured: report.Report) -> Result:
     return Result(built.armature.get(), [handle.get() for handle in built.meshes], measured)
 
 

@@ -1,7 +1,7 @@
 """What an artist may choose, as plain values: defaults, presets, and what cannot go together.
 
-Imports without Blender. properties.py gives every field its words and limits for the screen, command.py
-its flag, and both take the defaults from here.
+Imports without Blender. The properties files give every field its words and limits for the screen,
+command_line.py its flag, and both take the defaults from here.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Options:
     budget_of: str = "RMS"  # RMS, MAXIMUM
     bones_most: int = 128  # when they are not counted
     bone_kind: str = "RIGID"  # RIGID, FLEXIBLE
-    skeleton: str = "HIERARCHY"  # NONE, HIERARCHY, ARTICULATED
+    skeleton: str = "AUTO"  # NONE, HIERARCHY, ARTICULATED, AUTO: by what the bones move
     root: str = "FOUND"  # FOUND, PLACE
     root_place: tuple[float, float, float] = (0.0, 0.0, 0.0)  # in the scene
     symmetry: str = "FOUND"  # NONE, FOUND, X
@@ -63,6 +63,7 @@ class Options:
             smoothness=self.smoothness if self.locality else 0.0,
             seed=self.seed,
             threads=self.threads,
+            jointed=self.skeleton != "NONE" and self.bones_by == "COUNT",
         )
 
     def wishes(self, **more) -> native.Wishes:
@@ -158,7 +159,7 @@ def contradiction(settings, scene=None) -> str | None:
         return "Shape keys as poses have no frames to take the rest shape from: choose the undeformed mesh."
     if settings.frames == "POSES" and settings.clips != "ONE":
         return "Shape keys as poses have no time to divide: choose one clip, or frames."
-    if settings.bone_kind == "FLEXIBLE" and settings.skeleton != "NONE":
+    if settings.bone_kind == "FLEXIBLE" and settings.skeleton not in ("NONE", "AUTO"):
         return "Flexible bones stretch and shear, and joints do not: choose rigid bones, or no skeleton."
     if settings.root == "PLACE" and not all(map(math.isfinite, settings.root_place)):
         return "The place of the root is not finite: choose one that is near the mesh."
@@ -212,6 +213,7 @@ class RefitOptions:
     frame_start: int = 1
     frame_end: int = 250
     quality: str = "RIG"  # RIG, DRAFT, NORMAL, BEST
+    move_idle: bool = False  # bones that do little may leave for places where they are missed
 
 
 REFIT_FIELDS = tuple(field.name for field in dataclasses.fields(RefitOptions))

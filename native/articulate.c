@@ -3,6 +3,8 @@
  *     start     the free rig's turns, hung on its skeleton, then poses and joints for its weights
  *     rounds    vertices (weights, rest pose), then poses, joints and poses: Algorithm 1 of SSDR
  *               with another bone step                       descent.c, pose_fit.c, joint_fit.c
+ *               At first bones may be used far from where they are: what a free bone did, its parent or
+ *               its child may have to do now
  *     finish    poses once more for the last weights
  *
  * Positions are linear in the turns of all bones and the ways of the roots (articulate.h), so poses and
@@ -18,9 +20,11 @@
 
 enum { FIRST_STEPS = 40, ROUND_STEPS = 4, FIRST_JOINT_STEPS = 10, ROUND_JOINT_STEPS = 1, STEEP_ROUNDS = 100 };
 
-static const int ROUNDS[3] = {[OSSIFY_DRAFT] = 6, [OSSIFY_NORMAL] = 24, [OSSIFY_BEST] = 80};
+static const int ROUNDS[3] = {[OSSIFY_DRAFT] = 6, [OSSIFY_NORMAL] = 40, [OSSIFY_BEST] = 80};
 static const double TOLERANCE[3] = {[OSSIFY_DRAFT] = 1e-3, [OSSIFY_NORMAL] = 3e-4, [OSSIFY_BEST] = 2e-5};
-static const double FINE = 1e-3; /* of a frame's error: a smaller fall is worth no further step */
+static const double FIRST_REACH = 0.25; /* of the radius: with locality, how far bones may reach at first, */
+static const double SHRINKING = 0.6;    /* and the share of the rounds in which that shrinks to nothing */
+static const double FINE = 1e-3;        /* of a frame's error: a smaller fall is worth no further step */
 
 typedef struct Refit {
     Call *call;
@@ -103,6 +107,7 @@ static int64_t refine(Refit *refit) {
     call->from = call->progress.fraction;
     call->to = 0.98;
     descent_restart(&refit->descent);
+    descent_reach(&refit->descent, FIRST_REACH, 1 + (int)(SHRINKING * most));
     const int how = descent_settle(&refit->descent, most, TOLERANCE[settings->quality], enough);
     call->info->iterations = refit->descent.iterations;
     if (how < 0 || !last_poses(refit)) {
@@ -163,7 +168,8 @@ int64_t articulate(Call *call, const ossify_poses *poses, ossify_rig *rig, ossif
         return call_ended(call);
     }
     call_stage(call, OSSIFY_STAGE_SKELETON);
-    if (!make_room(&refit, rig, skeleton) || !hang_bones(&refit)) {
+    if (!make_room(&refit, rig, skeleton) ||
+        !linkage_centre_hinges(linkage, poses, rig, skeleton, &refit.placement) || !hang_bones(&refit)) {
         return call_ended(call);
     }
     linkage_pin(linkage, &refit.pinned);

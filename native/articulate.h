@@ -65,6 +65,10 @@ typedef struct Bench {
 /* linkage.c: the tree and its algebra */
 int linkage_make(Call *call, const Problem *problem, Model *model, const ossify_skeleton *skeleton,
                  const Placement *placement, Linkage *linkage);
+/* Takes every hinge that is not held along its axis to the middle of the surface that its bones share: the motion
+ * does not say where on the axis it is. 0 when the call must end. */
+int linkage_centre_hinges(Linkage *linkage, const ossify_poses *poses, const ossify_rig *rig,
+                          const ossify_skeleton *skeleton, const Placement *placement);
 int linkage_pin_make(const Linkage *linkage, Pinned *pinned);
 void linkage_pin(const Linkage *linkage, Pinned *pinned);
 /* Back to the pinned state; N and K are not gathered. */
@@ -93,6 +97,14 @@ void poses_system(const Linkage *linkage, Bench *bench);
 /* joint_fit.c: a step of all joints, poses following; misfit: of the poses as they are. Returns the misfit
  * after it, never more. */
 double joints_fit(Linkage *linkage, const Moments *moments, double misfit);
+
+/* jointed.c */
+typedef struct Jointed {
+    double error; /* squared, of the model hung on the skeleton that its bones make */
+    int loosest;  /* the bone that holds least, -1: all hold */
+} Jointed;
+/* The error is infinite when the call must end. */
+Jointed jointed_measure(Call *call, const Problem *problem, const Model *model);
 
 /* articulate.c: poses and joints for the moments at hand; 0 when the call must end. */
 int linkage_update(Linkage *linkage, const Moments *moments);

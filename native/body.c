@@ -89,7 +89,7 @@ static int gather_motion(Call *call, const ossify_rig *rig, Body *body) {
     if (!m) {
         return 0;
     }
-    for (int f = 0; f < body->frames && !call_poll(call, (double)f / body->frames); f += most) {
+    for (int f = 0; f < body->frames && !call_poll(call, -1); f += most) {
         const int count = body->frames - f < most ? body->frames - f : most;
         for (int i = 0; i < count; i++) {
             read_transforms(rig, body, (size_t)(f + i), m + 3 * (size_t)i * (size_t)n);

@@ -2,8 +2,8 @@
  * and the value, and says what to do. Rooms only assert.
  *
  * Functions named bad_... say what is wrong and return 1, or return 0. Here are the quick ones, which look
- * at structs, settings and pointers, touch no array and run before a call has threads; check_arrays.c looks
- * at every number. */
+ * at structs, settings and pointers, touch no array and run before a call has threads; check_arrays.c and
+ * check_skeleton.c look at every number. */
 #include "check.h"
 
 #include <inttypes.h>
@@ -19,13 +19,12 @@
 #define MOST_ITERATIONS 1000000
 #define MOST_THREADS 256
 #define MOST_SMOOTHNESS 1000.0
-#define UNIT_TOLERANCE 1e-6
 #define MOST_PAIRS (OSSIFY_MAX_BONES * OSSIFY_MAX_BONES)
 
 _Static_assert(sizeof(void *) == 8, "public structs have fields of 8 bytes");
 _Static_assert(sizeof(ossify_poses) == 7 * 8, "no padding");
 _Static_assert(sizeof(ossify_progress) == 7 * 8, "no padding");
-_Static_assert(sizeof(ossify_settings) == 21 * 8, "no padding");
+_Static_assert(sizeof(ossify_settings) == 22 * 8, "no padding");
 _Static_assert(sizeof(ossify_rig) == 13 * 8, "no padding");
 _Static_assert(sizeof(ossify_info) == (7 + OSSIFY_STAGES) * 8 + OSSIFY_MESSAGE_LENGTH, "no padding");
 _Static_assert(sizeof(ossify_evaluation) == 11 * 8, "no padding");
@@ -155,7 +154,8 @@ static int bad_settings(ossify_info *info, const ossify_settings *settings) {
                      OSSIFY_BUDGET_PARTS) ||
            bad_whole(info, "settings.iterations", settings->iterations, 0, MOST_ITERATIONS) ||
            bad_whole(info, "settings.threads", settings->threads, 0, MOST_THREADS) ||
-           bad_whole(info, "settings.relocate", settings->relocate, 0, 1) || bad_reals(info, settings) ||
+           bad_whole(info, "settings.relocate", settings->relocate, 0, 1) ||
+           bad_whole(info, "settings.jointed", settings->jointed, 0, 1) || bad_reals(info, settings) ||
            bad_memory(info, settings);
 }
 

@@ -112,7 +112,7 @@ static int all_followed(const Claim *claim) {
 static int all_whole(const Claim *claim) {
     Descent *descent = claim->descent;
     return !descent->local ||
-           locality_strip(descent->call, descent->problem, descent->model, &descent->locality) == 0;
+           locality_strip(descent->call, descent->problem, descent->model, 0, &descent->locality) == 0;
 }
 
 /* 1 when a new bone holds the first `count` vertices of the walk, and the error is lower. */

@@ -7,16 +7,17 @@
  *                and a patch for bones that found no place            claim.c
  *     finish     last weights; with locality, nothing outside its region locality.c
  *
- * Given bones alone start at `refine`; a rig with weights is refitted where it is (docs/refit.md), and if only
- * transforms are left to solve, tracked, track.c. With a budget instead of a count,
- * the whole is run for several counts and the smallest that meets it is kept; as many bones as there are
- * parts are found on the sample, parts.c, and refined. */
+ * A rig that is given is worked on where it is, given.c, and if only transforms are left to solve, tracked,
+ * track.c. With a budget instead of a count, the whole is run for several counts and the smallest that meets it
+ * is kept; as many bones as there are parts are found on the sample, parts.c, and refined. */
 #include "math/lapack.h"
 
 #include <math.h>
 
 #include "claim.h"
+#include "decompose.h"
 #include "explore.h"
+#include "reseed.h"
 #include "track.h"
 
 /* vertices frames surplus warm between settle cycles warm settle tolerance refine tolerance reach */
@@ -30,47 +31,35 @@ static const Effort EFFORTS[3] = {
  * than it went, and is taken back although its bones were better. */
 static const Effort LOCAL_BEST = {4000, 64, 1.33, 12, 6, 30, 16, 12, 30, 1e-4, 80, 2e-5, 0.05};
 
-enum { STEEP_ITERATIONS = 100, GIVEN_SWEEPS = 30, FIRST_COUNT = 4, VERTICES_A_BONE = 4, SAMPLED_A_BONE = 60 };
+/* Bones that shall be joined have to be parts: from more of them, and in more cycles, parts are found. */
+static const Effort JOINTED_NORMAL = {1500, 24, 1.80, 12, 3, 10, 13, 6, 8, 3e-4, 10, 3e-4, 0};
 
-/* A refit ends sooner than a solve: it starts where one ended. */
-static const int REFIT_MOST[3] = {[OSSIFY_DRAFT] = 6, [OSSIFY_NORMAL] = 20, [OSSIFY_BEST] = 80};
-static const double REFIT_TOLERANCE[3] = {
-    [OSSIFY_DRAFT] = 1e-2, [OSSIFY_NORMAL] = 4e-3, [OSSIFY_BEST] = 2e-5};
-static const int RELOCATIONS[3] = {[OSSIFY_DRAFT] = 3, [OSSIFY_NORMAL] = 10, [OSSIFY_BEST] = 24};
-static const double NO_FALL = 1e-6; /* of the squared error: a refit that gains no more is none */
-static const double ROUNDED = 2e-7; /* of the size: what a position loses when the rig is written */
+enum { FIRST_COUNT = 4, VERTICES_A_BONE = 4, SAMPLED_A_BONE = 60 };
 
 static const double SAMPLE_MARGIN = 0.85; /* a sample's E_RMS flatters: `until` asks this much more of it */
 
-/* One call of decompose: what does not change from count to count. */
-typedef struct Task {
-    Call *call;
-    const ossify_poses *poses;
-    ossify_rig *rig;
-    Problem whole;
-    Placement placement;
-} Task;
-
-static const Effort *effort_of(const ossify_settings *settings) {
+const Effort *task_effort(const ossify_settings *settings) {
     const int local_best = settings->quality == OSSIFY_BEST && settings->locality;
+    if (settings->jointed && settings->bone_kind == OSSIFY_RIGID && settings->quality == OSSIFY_NORMAL) {
+        return &JOINTED_NORMAL;
+    }
     return local_best ? &LOCAL_BEST : &EFFORTS[settings->quality];
 }
 
-static void set_share(Call *call, double from, double to) {
+void task_share(Call *call, double from, double to) {
     call->from = from;
     call->to = to;
 }
 
-/* The status that a descent's end makes. */
-static int64_t end_of(const Task *task, int how, double enough, const Model *model) {
-    const int reached = enough > 0 && model_squared_error(&task->whole, model) <= enough;
-    const int settled = how == 1 || (how == 2 && enough <= 0); /* 2: nothing is left to lower */
+int64_t task_end(const Task *task, int how, double enough, const Model *model) {
+    const double squared = model_squared_error(&task->whole, model);
+    const int reached = enough > 0 && squared <= enough;
+    const int settled = how == 1 || (how == 2 && enough <= 0) || /* 2: nothing is left to lower */
+                        reseed_is_explained(&task->whole, squared / task->whole.vertices);
     return reached ? OSSIFY_REACHED : settled ? OSSIFY_CONVERGED : OSSIFY_OUT_OF_ITERATIONS;
 }
 
-/* All vertices, all frames; `bones`: how many there shall be, 0: as given; `expected`: the squared error
- * to hope for, or 0. Returns a status. */
-static int64_t refine(Task *task, const Effort *effort, int bones, double expected, Model *model) {
+int64_t task_refine(Task *task, const Effort *effort, int bones, double expected, Model *model) {
     Call *call = task->call;
     const ossify_settings *settings = call->settings;
     const int most = settings->iterations > 0 ? (int)settings->iterations : effort->refine;
@@ -93,11 +82,10 @@ static int64_t refine(Task *task, const Effort *effort, int bones, double expect
         return call_ended(call);
     }
     call->info->iterations = descent.iterations;
-    return end_of(task, how, enough, model);
+    return task_end(task, how, enough, model);
 }
 
-/* From nothing to a model of `bones` bones; returns a status. */
-static int64_t solve_count(Task *task, int bones, const Effort *effort, Model *model) {
+int64_t task_solve_count(Task *task, int bones, const Effort *effort, Model *model) {
     Call *call = task->call;
     const ossify_settings *settings = call->settings;
     const double from = call->from, all = call->to - call->from;
@@ -113,7 +101,7 @@ static int64_t solve_count(Task *task, int bones, const Effort *effort, Model *m
         return call_ended(call);
     }
     ArenaPiece *mark = arena_mark(&call->arena);
-    set_share(call, from, from + 0.5 * all);
+    task_share(call, from, from + 0.5 * all);
     const int found = levels_make(call, &task->whole, &searching, &levels) &&
                       model_make(call, &levels.few, model->capacity, model->influences, &few) &&
                       explore(call, &levels.few, bones, effort, problem_squared(&levels.few, until), &few) &&
@@ -121,25 +109,25 @@ static int64_t solve_count(Task *task, int bones, const Effort *effort, Model *m
     const double expected =
         found ? model_squared_error(&levels.few, &few) * task->whole.frames / levels.few.frames : 0;
     arena_return(&call->arena, mark);
-    set_share(call, from + 0.5 * all, from + all);
-    return found ? refine(task, effort, bones, expected, model) : call_ended(call);
+    task_share(call, from + 0.5 * all, from + all);
+    return found ? task_refine(task, effort, bones, expected, model) : call_ended(call);
 }
 
 /* `until` asks for speed: a draft first, the whole effort only if that was not enough. */
 static int64_t solve_fixed_count(Task *task, Model *model) {
     const ossify_settings *settings = task->call->settings;
-    const Effort *effort = effort_of(settings);
+    const Effort *effort = task_effort(settings);
     if (settings->until > 0 && settings->quality != OSSIFY_DRAFT) {
         ArenaPiece *mark = arena_mark(&task->call->arena);
-        set_share(task->call, 0.05, 0.3);
-        const int64_t status = solve_count(task, (int)settings->bones, &EFFORTS[OSSIFY_DRAFT], model);
+        task_share(task->call, 0.05, 0.3);
+        const int64_t status = task_solve_count(task, (int)settings->bones, &EFFORTS[OSSIFY_DRAFT], model);
         if (status < 0 || status == OSSIFY_REACHED) {
             return status;
         }
         arena_return(&task->call->arena, mark);
     }
-    set_share(task->call, task->call->progress.fraction, 0.98);
-    return solve_count(task, (int)settings->bones, effort, model);
+    task_share(task->call, task->call->progress.fraction, 0.98);
+    return task_solve_count(task, (int)settings->bones, effort, model);
 }
 
 static const float *fixed_rest(const Task *task) {
@@ -163,7 +151,7 @@ static double measured_percent(Task *task, const Model *model) {
     rig.influence_bones = arena_take(arena, n * k, sizeof(int32_t));
     rig.influence_weights = arena_take(arena, n * k, sizeof(float));
     rig.rest = arena_take(arena, 3 * n, sizeof(float));
-    Measure *measure = evaluate_take(task->call, task->poses);
+    Measure *measure = evaluate_take(task->call, task->poses, model->bones);
     double percent = -1;
     if (!arena->failed && measure) {
         rig_write(&task->whole, &task->placement, model, fixed_rest(task), &rig);
@@ -180,8 +168,8 @@ static double measured_percent(Task *task, const Model *model) {
 static int64_t try_count(Task *task, ArenaPiece *mark, int count, Model *model, double *percent) {
     Call *call = task->call;
     arena_return(&call->arena, mark);
-    set_share(call, call->progress.fraction, 0.5 * (call->progress.fraction + 0.98));
-    const int64_t status = solve_count(task, count, effort_of(call->settings), model);
+    task_share(call, call->progress.fraction, 0.5 * (call->progress.fraction + 0.98));
+    const int64_t status = task_solve_count(task, count, task_effort(call->settings), model);
     *percent = status >= 0 ? measured_percent(task, model) : -1;
     return status >= 0 && *percent < 0 ? call_ended(call) : status;
 }
@@ -239,7 +227,7 @@ static int64_t solve_parts(Task *task, Model *model) {
         return call_ended(call);
     }
     ArenaPiece *mark = arena_mark(&call->arena);
-    set_share(call, 0.05, 0.8);
+    task_share(call, 0.05, 0.8);
     const int found = levels_make(call, whole, &counting, &levels) &&
                       model_make(call, &levels.few, most, influences, &few) &&
                       parts_find(call, &levels.few, &few) &&
@@ -247,132 +235,8 @@ static int64_t solve_parts(Task *task, Model *model) {
     const double expected =
         found ? model_squared_error(&levels.few, &few) * whole->frames / levels.few.frames : 0;
     arena_return(&call->arena, mark);
-    set_share(call, 0.8, 0.98);
-    return found ? refine(task, effort, model->bones, expected, model) : call_ended(call);
-}
-
-/* Given bones without weights need nothing: the first pass finds them. Given weights without bones
- * need transforms that fit. */
-static int fit_given_weights(Task *task, Model *model) {
-    Call *call = task->call;
-    Moments moments;
-    const PassPlan keep_all = {0};
-    if (!pass_make(call, &task->whole, model, &moments)) {
-        return 0;
-    }
-    pass_run(call, &task->whole, model, &moments, &keep_all);
-    return !call->arena.failed && !atomic_load(&call->cancelled) &&
-           transforms_update(call, &task->whole, model, &moments,
-                             call->settings->bone_kind == OSSIFY_FLEXIBLE, GIVEN_SWEEPS);
-}
-
-static double measure_now(Task *task, Model *model) {
-    Moments moments;
-    const PassPlan keep_all = {0};
-    if (!pass_make(task->call, &task->whole, model, &moments)) {
-        return -1;
-    }
-    return pass_run(task->call, &task->whole, model, &moments, &keep_all);
-}
-
-/* From bones alone: weights are found as after a start. */
-static int64_t solve_given_bones(Task *task, Model *model) {
-    set_share(task->call, 0.05, 0.98);
-    return refine(task, effort_of(task->call->settings), 0, 0, model);
-}
-
-/* From weights and bones that belong together; returns a status. */
-static int64_t refit(Task *task, Model *model) {
-    Call *call = task->call;
-    const ossify_settings *settings = call->settings;
-    const int64_t quality = settings->quality;
-    const int most = settings->iterations > 0 ? (int)settings->iterations : REFIT_MOST[quality];
-    const double enough = settings->until > 0 ? problem_squared(&task->whole, settings->until) : 0;
-    Descent descent;
-    set_share(call, call->progress.fraction, 0.98);
-    call_stage(call, OSSIFY_STAGE_REFINE);
-    if (!descent_make(call, &task->whole, model, &descent)) {
-        return call_ended(call);
-    }
-    descent.smoothness = settings->smoothness;
-    descent.steep_most = settings->iterations > 0 ? 0 : STEEP_ITERATIONS;
-    descent_restart(&descent);
-    const int how = descent_refit(&descent, most, REFIT_TOLERANCE[quality], enough);
-    if (how < 0) {
-        return call_ended(call);
-    }
-    call->info->iterations = descent.iterations;
-    return end_of(task, how, enough, model);
-}
-
-/* Bones find new places on the sample; 0 when the call must end, *moved: 1 when the model is another. */
-static int relocate(Task *task, Model *model, int *moved) {
-    Call *call = task->call;
-    const Effort *effort = effort_of(call->settings);
-    ArenaPiece *mark = arena_mark(&call->arena);
-    Levels levels;
-    Model few;
-    set_share(call, call->progress.fraction, 0.5 * (call->progress.fraction + 0.98));
-    int done = levels_make(call, &task->whole, effort, &levels) &&
-               model_make(call, &levels.few, model->capacity, model->influences, &few);
-    if (done) {
-        levels_lower(&task->whole, &levels, model, &few);
-        done =
-            explore_relocate(call, &levels.few, RELOCATIONS[call->settings->quality], effort, &few, moved) &&
-            (!*moved || levels_carry(call, &task->whole, &levels, &few, 1, model));
-    }
-    arena_return(&call->arena, mark);
-    return done;
-}
-
-/* In place first; then, if that is asked for, with bones that may leave, unless it comes to nothing. */
-static int64_t refit_all(Task *task, Model *model) {
-    Call *call = task->call;
-    Model stayed;
-    int moved = 0;
-    int64_t status = refit(task, model);
-    if (status < 0 || status == OSSIFY_REACHED || !call->settings->relocate) {
-        return status;
-    }
-    if (!model_make(call, &task->whole, model->capacity, model->influences, &stayed)) {
-        return call_ended(call);
-    }
-    model_copy(&task->whole, model, &stayed);
-    if (!relocate(task, model, &moved)) {
-        return call_ended(call);
-    }
-    status = moved ? refit(task, model) : status;
-    if (moved && status >= 0 &&
-        model_squared_error(&task->whole, model) > model_squared_error(&task->whole, &stayed)) {
-        model_copy(&task->whole, &stayed, model);
-    }
-    return status;
-}
-
-/* A rig that is refitted never becomes worse: `untouched` when it shall stay as it is. */
-static int64_t solve_given(Task *task, Model *model, int *untouched) {
-    Call *call = task->call;
-    const ossify_rig *rig = task->rig;
-    const int complete = rig->given == (OSSIFY_GIVEN_TRANSFORMS | OSSIFY_GIVEN_WEIGHTS);
-    const int capacity = call->settings->relocate
-                             ? explore_capacity((int)rig->bones, effort_of(call->settings))
-                             : (int)rig->bones;
-    if (!model_make(call, &task->whole, capacity, (int)call->settings->influences, model)) {
-        return call_ended(call);
-    }
-    rig_read(&task->whole, &task->placement, rig, call->settings->bone_kind == OSSIFY_RIGID, model);
-    if (!(rig->given & OSSIFY_GIVEN_WEIGHTS)) {
-        return solve_given_bones(task, model);
-    }
-    if (!complete && !fit_given_weights(task, model)) {
-        return call_ended(call);
-    }
-    const double error = measure_now(task, model);
-    const int64_t status = error < 0 ? call_ended(call) : refit_all(task, model);
-    const double lost = ROUNDED * ROUNDED * task->whole.total_mass * task->whole.frames;
-    *untouched = status >= 0 && complete && rig_is_lawful(task->poses, call->settings, rig) &&
-                 model_squared_error(&task->whole, model) >= (1 - NO_FALL) * error - lost;
-    return *untouched && status == OSSIFY_OUT_OF_ITERATIONS ? OSSIFY_CONVERGED : status;
+    task_share(call, 0.8, 0.98);
+    return found ? task_refine(task, effort, model->bones, expected, model) : call_ended(call);
 }
 
 int64_t decompose(Call *call, const ossify_poses *poses, ossify_rig *rig) {
@@ -392,7 +256,7 @@ int64_t decompose(Call *call, const ossify_poses *poses, ossify_rig *rig) {
         return call_ended(call);
     }
     if (rig->given != OSSIFY_GIVEN_NOTHING) {
-        status = solve_given(&task, &model, &untouched);
+        status = given_solve(&task, &model, &untouched);
     } else if (call->settings->budget_kind == OSSIFY_BUDGET_PARTS) {
         status = solve_parts(&task, &model);
     } else if (call->settings->budget_kind != OSSIFY_BUDGET_NONE) {

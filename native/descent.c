@@ -9,20 +9,18 @@
  * fall apart, and all but the main part is lost when the regions are next looked at. So the last model
  * whose regions held together is kept, and comes back when that happens. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "articulate.h"
 #include "math/rotation3.h"
 
-enum { SWEEPS = 3, HOPS = 2, REFRESH = 9, STRIP_PASSES = 24, FAINT_PASSES = 3 };
+enum { SWEEPS = 3, HOPS = 2, REFRESH = ROUND - 1, STRIP_PASSES = 24, FAINT_PASSES = 3 };
 
 static const double SLACK = 1e-3;      /* rise that new regions and smoothing may cause without a restart */
 static const double SPLIT_COST = 1.05; /* rise of the objective by new regions: one of them fell apart */
 static const double FAINT_COST = 1.02; /* rise of the objective at which faint weights are kept after all */
-static const double FAR_OFF = 20;   /* times the error of the middle vertex: by an edit, not by the motion */
-static const double STEEP = 0.02;   /* fall an iteration that is worth going on for */
-static const double FLATTERY = 1.2; /* a sample's squared error may be so much too low */
+static const double STEEP = 0.02;      /* fall an iteration that is worth going on for */
+static const double FLATTERY = 1.2;    /* a sample's squared error may be so much too low */
 static const double RELATIVE_PULL = 3; /* smoothness 1: pull of the neighbours over the mean error */
 
 int descent_make(Call *call, const Problem *problem, Model *model, Descent *descent) {
@@ -110,8 +108,7 @@ static void extrapolate(Descent *descent) {
     }
 }
 
-static void set_smoothing(Descent *descent) {
-    const double mean = model_squared_error(descent->problem, descent->model) / descent->problem->total_mass;
+void descent_smooth(Descent *descent, double mean) {
     descent->plan.smoothing = descent->smoothness * RELATIVE_PULL * mean;
 }
 
@@ -133,12 +130,16 @@ static int set_candidates(Descent *descent) {
     descent->reach = fmax(0, descent->reach - descent->shrink);
     descent->plan.candidates = descent->locality.candidates;
     descent->plan.bytes = descent->locality.bytes;
-    set_smoothing(descent);
+    descent_smooth(descent,
+                   model_squared_error(descent->problem, descent->model) / descent->problem->total_mass);
     return 1;
 }
 
 static double vertex_step(Descent *descent) {
-    return pass_run(descent->call, descent->problem, descent->model, &descent->moments, &descent->plan);
+    const double objective =
+        pass_run(descent->call, descent->problem, descent->model, &descent->moments, &descent->plan);
+    descent->plan.given_error = NULL; /* only the first pass sees what was given */
+    return objective;
 }
 
 /* 0 when the call must end. */
@@ -153,7 +154,8 @@ static int must_end(const Descent *descent) {
     return atomic_load(&descent->call->cancelled) || descent->call->arena.failed;
 }
 
-double descent_step(Descent *descent) {
+/* The vertices' half of an iteration; returns as descent_step. */
+static double renew_vertices(Descent *descent) {
     Model *model = descent->model;
     const double before = descent->objective;
     extrapolate(descent);
@@ -172,19 +174,27 @@ double descent_step(Descent *descent) {
     }
     descent->iterations++;
     memcpy(descent->before, descent->last, transform_count(descent) * sizeof(double));
-    if (must_end(descent) || !bone_step(descent)) {
+    if (must_end(descent)) {
         return -1;
     }
     descent->objective = objective;
     return isfinite(before) && before > 0 ? fabs(before - objective) / before : 1;
 }
 
-static void keep_model(Descent *descent) {
+double descent_step(Descent *descent) {
+    if (descent->bones_first && !bone_step(descent)) {
+        return -1;
+    }
+    const double fall = renew_vertices(descent);
+    return fall < 0 || (!descent->bones_first && !bone_step(descent)) ? -1 : fall;
+}
+
+void descent_keep(Descent *descent) {
     model_copy(descent->problem, descent->model, &descent->kept);
     descent->kept_objective = descent->objective;
 }
 
-static void return_to_kept(Descent *descent) {
+void descent_return(Descent *descent) {
     model_copy(descent->problem, &descent->kept, descent->model);
     descent_restart(descent);
     descent->objective = descent->kept_objective;
@@ -193,11 +203,11 @@ static void return_to_kept(Descent *descent) {
 /* After new regions: 1 when they lost so much that the model of the regions before is back. */
 static int undo_split(Descent *descent) {
     if (descent->objective > SPLIT_COST * descent->least) {
-        return_to_kept(descent);
+        descent_return(descent);
         return 1;
     }
     descent->least = fmin(descent->least, descent->objective);
-    keep_model(descent);
+    descent_keep(descent);
     return 0;
 }
 
@@ -225,10 +235,9 @@ int descent_run(Descent *descent, int most, double tolerance, double enough) {
     return 0;
 }
 
-/* From now on the bones a vertex may use are those of its regions as they are, less what strays. */
-static int freeze_regions(Descent *descent) {
+int descent_freeze(Descent *descent) {
     if (!locality_update(descent->call, descent->problem, descent->model, 0, 1, &descent->locality) ||
-        locality_strip(descent->call, descent->problem, descent->model, &descent->locality) < 0) {
+        locality_strip(descent->call, descent->problem, descent->model, 0, &descent->locality) < 0) {
         return 0;
     }
     descent->plan.candidates = descent->locality.candidates;
@@ -238,16 +247,25 @@ static int freeze_regions(Descent *descent) {
     return !must_end(descent);
 }
 
-/* Weights for the transforms and the rest pose at hand; with locality, until nothing lies outside its
- * bone's region. */
-static int settle_weights(Descent *descent) {
+int descent_begin_frozen(Descent *descent) {
+    descent_restart(descent);
+    descent->objective = vertex_step(descent);
+    return !must_end(descent);
+}
+
+/* Weights for the transforms and the rest pose at hand, unless they are solved; with locality, until nothing
+ * lies outside its bone's region. */
+static int settle_weights(Descent *descent, int solved) {
     const int solve_rest = descent->plan.solve_rest;
     descent->plan.search = descent->plan.solve_rest = 0;
     for (int pass = 0, stripped = 1; pass < STRIP_PASSES && stripped > 0; pass++) {
-        descent->objective = vertex_step(descent);
+        if (pass > 0 || !solved) {
+            descent->objective = vertex_step(descent);
+        }
         stripped = 0;
         if (descent->local && !must_end(descent)) {
-            stripped = locality_strip(descent->call, descent->problem, descent->model, &descent->locality);
+            stripped = locality_strip(descent->call, descent->problem, descent->model,
+                                      descent->plan.only != NULL, &descent->locality);
             descent->plan.only = descent->locality.touched;
         }
     }
@@ -259,25 +277,42 @@ static int settle_weights(Descent *descent) {
 /* Weights below a percent go, unless the motion really needs them. */
 static int drop_faint_weights(Descent *descent) {
     const double before = descent->objective;
+    Locality *locality = &descent->locality;
+    const size_t bytes = (size_t)descent->problem->vertices * (size_t)locality->bytes;
     model_copy_vertices(descent->problem, descent->model, &descent->backup);
+    memcpy(locality->kept, locality->candidates, bytes);
     for (int pass = 0; pass < FAINT_PASSES; pass++) {
-        if (locality_strip_faint(descent->problem, descent->model, &descent->locality) == 0) {
+        if (locality_strip_faint(descent->problem, descent->model, locality) == 0) {
             break;
         }
-        descent->plan.only = descent->locality.touched;
-        if (!settle_weights(descent)) {
+        descent->plan.only = locality->touched;
+        if (!settle_weights(descent, 0)) {
             return 0;
         }
     }
     if (descent->objective > FAINT_COST * before) {
         model_copy_vertices(descent->problem, &descent->backup, descent->model);
+        memcpy(locality->candidates, locality->kept, bytes);
         descent->objective = before;
     }
     return 1;
 }
 
-static int clean_weights(Descent *descent) {
-    return settle_weights(descent) && drop_faint_weights(descent);
+int descent_clean(Descent *descent) {
+    return settle_weights(descent, descent->bones_first) && drop_faint_weights(descent);
+}
+
+int descent_round(Descent *descent, int most, double tolerance, double enough) {
+    const int how = descent_run(descent, most, tolerance, enough);
+    if (how < 0 || !descent_clean(descent)) {
+        return -1;
+    }
+    if (descent->objective >= descent->kept_objective) {
+        descent_return(descent);
+        return 1;
+    }
+    descent_keep(descent);
+    return how;
 }
 
 /* Iterations with frozen regions, weights cleaned now and then; ends with the best model that is clean.
@@ -286,82 +321,17 @@ static int run_frozen(Descent *descent, int most, double tolerance, double enoug
     int how = 0, done = 0;
     descent->kept_objective = INFINITY;
     if (most > REFRESH) {
-        if (!clean_weights(descent)) {
+        if (!descent_clean(descent)) {
             return -1;
         }
-        keep_model(descent);
+        descent_keep(descent);
     }
     do {
         const int part = most - done <= REFRESH ? most - done : REFRESH + 1;
         descent_restart(descent);
-        how = descent_run(descent, part, tolerance, enough);
-        if (how < 0 || !clean_weights(descent)) {
-            return -1;
-        }
-        if (descent->objective >= descent->kept_objective) {
-            return_to_kept(descent);
-            return 1;
-        }
-        keep_model(descent);
+        how = descent_round(descent, part, tolerance, enough);
         done += part;
     } while (how == 0 && done < most);
-    return how;
-}
-
-static int compare_doubles(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Smoothing by the error of a given rig, less that of vertices which an edit left far off. 0 when memory is out. */
-static int smooth_by_most(Descent *descent) {
-    Call *call = descent->call;
-    const size_t n = (size_t)descent->problem->vertices;
-    double *error = arena_take(&call->arena, n, sizeof *error), sum = 0;
-    size_t count = 0;
-    if (!error) {
-        return 0;
-    }
-    memcpy(error, descent->model->error, n * sizeof *error);
-    qsort(error, n, sizeof *error, compare_doubles);
-    for (const double most = FAR_OFF * error[n / 2]; count < n && error[count] <= most; count++) {
-        sum += error[count];
-    }
-    descent->plan.smoothing = descent->smoothness * RELATIVE_PULL * sum / (double)count;
-    arena_give(&call->arena, error);
-    return 1;
-}
-
-int descent_refit(Descent *descent, int most, double tolerance, double enough) {
-    int how = 0, done = 0;
-    if (!descent->local) {
-        return descent_settle(descent, most, tolerance, enough);
-    }
-    if (!smooth_by_most(descent) || !freeze_regions(descent)) {
-        return -1;
-    }
-    vertex_step(descent); /* neighbours' weights, which smoothing reads, may have been anything */
-    set_smoothing(descent);
-    if (must_end(descent) || !clean_weights(descent)) {
-        return -1;
-    }
-    for (keep_model(descent); how == 0 && done < most; done += REFRESH + 1) {
-        const int part = most - done < REFRESH + 1 ? most - done : REFRESH + 1;
-        if (done > 0 && !freeze_regions(descent)) {
-            return -1;
-        }
-        descent_restart(descent);
-        how = descent_run(descent, part, tolerance, enough);
-        if (how < 0 || !clean_weights(descent)) {
-            return -1;
-        }
-        if (descent->objective >= descent->kept_objective) {
-            return_to_kept(descent);
-            how = 1;
-        }
-        keep_model(descent);
-    }
-    descent->frozen = 0;
     return how;
 }
 
@@ -369,9 +339,9 @@ int descent_settle(Descent *descent, int most, double tolerance, double enough) 
     int how = descent_run(descent, descent->local ? most - most / 3 : most, tolerance, enough);
     const double free = descent->objective;
     if (how >= 0 && descent->local) { /* what is enough needs no last touch, but no strays either */
-        how = freeze_regions(descent) ? run_frozen(descent, most / 3, tolerance, enough) : -1;
+        how = descent_freeze(descent) ? run_frozen(descent, most / 3, tolerance, enough) : -1;
     } else if (how == 0 || how == 1) {
-        how = settle_weights(descent) ? how : -1;
+        how = settle_weights(descent, 0) ? how : -1;
     }
     descent->frozen = 0;
     descent->cut = descent->local && free > 0 ? descent->objective / free : 1;

@@ -9,18 +9,20 @@
  * size 1.
  *
  * Written to be read, from the definition; the solver's moments are checked against it, so it shares
- * nothing with them. Vertices are dealt out in chunks of a fixed size, each sum runs in the order of
- * the frames or of the chunks, and so the figures do not depend on the number of threads. */
+ * nothing with them. A few frames are replayed at once, because their arithmetic is the same. Vertices are
+ * dealt out in chunks of a fixed size, each sum runs in the order of the frames or of the chunks, and so
+ * the figures do not depend on the number of threads. */
 #include "math/sphere.h"
 #include "rooms.h"
 
 #include <assert.h>
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 enum {
     CHUNK_VERTICES = 256,
-    BLOCK_POSITIONS = 1 << 20 /* replayed between two polls: a few hundredths of a second */
+    ABREAST = 8 /* frames that are replayed at once */
 };
 
 typedef struct Worst {
@@ -31,32 +33,47 @@ typedef struct Worst {
 
 struct Measure {
     int chunks;
-    int64_t block_frames;
     double *vertex_sum; /* [v] of squared distances */
     double *frame_sum;  /* [f] */
-    double *chunk_sum;  /* [block_frames][chunks] */
+    double *chunk_sum;  /* [chunks][ABREAST] */
     Worst *worst;       /* [chunks] */
 
     const ossify_poses *poses;
     const ossify_rig *rig;
-    float *replayed;     /* [f][v][3] or NULL */
-    int64_t first_frame; /* of the block at hand */
-    int64_t end_frame;
+    float *replayed;            /* [f][v][3] or NULL */
+    int64_t first_frame;        /* of those at hand */
+    int64_t end_frame;          /* and behind the last */
+    double (*abreast)[ABREAST]; /* [b][12] their transforms */
 };
 
-static void replay(const ossify_rig *rig, int64_t f, int64_t v, double y[3]) {
-    const double *transforms = rig->transforms + f * rig->bone_capacity * 12;
+/* The transforms of the frames at hand, number by number abreast; past the last frame they are 0. */
+static void put_abreast(Measure *measure) {
+    const ossify_rig *rig = measure->rig;
+    for (int64_t i = 0; i < 12 * rig->bones; i++)
+        for (int64_t g = 0; g < ABREAST; g++) {
+            const int64_t f = measure->first_frame + g;
+            measure->abreast[i][g] =
+                f < measure->end_frame ? rig->transforms[12 * f * rig->bone_capacity + i] : 0;
+        }
+}
+
+/* y of one vertex in the frames at hand */
+static void replay(const Measure *measure, int64_t v, double y[3][ABREAST]) {
+    const ossify_rig *rig = measure->rig;
     const int32_t *bones = rig->influence_bones + v * rig->influences;
     const float *weights = rig->influence_weights + v * rig->influences;
     const float *rest = rig->rest + v * 3;
-    const double p[3] = {(double)rest[0], (double)rest[1], (double)rest[2]};
-    y[0] = y[1] = y[2] = 0;
+    for (int a = 0; a < 3; a++)
+        for (int g = 0; g < ABREAST; g++)
+            y[a][g] = 0;
     for (int64_t k = 0; k < rig->influences; k++) {
         if (bones[k] >= 0) {
-            const double *M = transforms + 12 * (int64_t)bones[k];
+            const double (*M)[ABREAST] = (const double (*)[ABREAST])measure->abreast + 12 * (int64_t)bones[k];
             const double w = (double)weights[k];
-            for (int a = 0; a < 3; a++) /* y += w M p~ */
-                y[a] += w * (M[4 * a] * p[0] + M[4 * a + 1] * p[1] + M[4 * a + 2] * p[2] + M[4 * a + 3]);
+            const double wp[3] = {w * (double)rest[0], w * (double)rest[1], w * (double)rest[2]};
+            for (int a = 0; a < 3; a++, M += 4) /* y += w M p~ */
+                for (int g = 0; g < ABREAST; g++)
+                    y[a][g] += M[0][g] * wp[0] + M[1][g] * wp[1] + M[2][g] * wp[2] + M[3][g] * w;
         }
     }
 }
@@ -66,47 +83,77 @@ static float as_float(double x) {
     return (float)fmin(fmax(x, -(double)FLT_MAX), (double)FLT_MAX);
 }
 
-/* |x - y|^2 at one vertex of one frame. */
-static double measure_position(const Measure *measure, int64_t f, int64_t v) {
-    const int64_t at = (f * measure->poses->vertex_count + v) * 3;
-    const float *x = measure->poses->frames + at;
-    double y[3], distance2 = 0;
-    replay(measure->rig, f, v, y);
-    for (int a = 0; a < 3; a++)
-        distance2 += ((double)x[a] - y[a]) * ((double)x[a] - y[a]);
-    if (measure->replayed != NULL)
+/* x of one vertex in the frames at hand; past the last frame it is 0, as y is */
+static void read_vertex(const Measure *measure, int64_t v, double x[3][ABREAST]) {
+    const size_t frame = 3 * (size_t)measure->poses->vertex_count;
+    const float *from = measure->poses->frames + (size_t)measure->first_frame * frame + 3 * (size_t)v;
+    const int64_t frames = measure->end_frame - measure->first_frame;
+    for (int g = 0; g < ABREAST; g++)
         for (int a = 0; a < 3; a++)
-            measure->replayed[at + a] = as_float(y[a]);
-    return distance2;
+            x[a][g] = g < frames ? (double)from[(size_t)g * frame + (size_t)a] : 0;
+}
+
+static void write_vertex(const Measure *measure, int64_t v, double y[3][ABREAST]) {
+    for (int64_t f = measure->first_frame; f < measure->end_frame; f++)
+        for (int a = 0; a < 3; a++)
+            measure->replayed[(f * measure->poses->vertex_count + v) * 3 + a] =
+                as_float(y[a][f - measure->first_frame]);
+}
+
+/* |x - y|^2 of one vertex in each of the frames at hand; returns the largest. */
+static double measure_vertex(const Measure *measure, int64_t v, double distance2[ABREAST]) {
+    double x[3][ABREAST], y[3][ABREAST], most = 0;
+    replay(measure, v, y);
+    read_vertex(measure, v, x);
+    for (int g = 0; g < ABREAST; g++) {
+        const double d[3] = {x[0][g] - y[0][g], x[1][g] - y[1][g], x[2][g] - y[2][g]};
+        distance2[g] = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
+    }
+    for (int g = 0; g < ABREAST; g++)
+        most = distance2[g] > most ? distance2[g] : most;
+    if (measure->replayed != NULL)
+        write_vertex(measure, v, y);
+    return most;
+}
+
+/* The first frame of those at hand in which the vertex is as far off as that. */
+static Worst worst_of(const Measure *measure, int64_t v, const double distance2[ABREAST], double most) {
+    int g = 0;
+    while (distance2[g] < most)
+        g++;
+    return (Worst){most, v, measure->first_frame + g};
 }
 
 static void measure_chunk(void *user, int chunk, int worker) {
     Measure *measure = user;
-    Worst *worst = &measure->worst[chunk];
+    Worst worst = measure->worst[chunk];
+    double sums[ABREAST] = {0}, distance2[ABREAST];
     int64_t begin = (int64_t)chunk * CHUNK_VERTICES, end = begin + CHUNK_VERTICES;
     (void)worker;
     if (end > measure->poses->vertex_count)
         end = measure->poses->vertex_count;
-    for (int64_t f = measure->first_frame; f < measure->end_frame; f++) {
-        double sum = 0;
-        for (int64_t v = begin; v < end; v++) {
-            double distance2 = measure_position(measure, f, v);
-            measure->vertex_sum[v] += distance2;
-            sum += distance2;
-            if (distance2 > worst->distance2)
-                *worst = (Worst){distance2, v, f};
+    for (int64_t v = begin; v < end; v++) {
+        const double most = measure_vertex(measure, v, distance2);
+        double sum = measure->vertex_sum[v];
+        for (int g = 0; g < ABREAST; g++) {
+            sum += distance2[g];
+            sums[g] += distance2[g];
         }
-        measure->chunk_sum[(f - measure->first_frame) * measure->chunks + chunk] = sum;
+        if (most > worst.distance2)
+            worst = worst_of(measure, v, distance2, most);
+        measure->vertex_sum[v] = sum;
     }
+    measure->worst[chunk] = worst;
+    memcpy(measure->chunk_sum + (int64_t)chunk * ABREAST, sums, sizeof sums);
 }
 
-static void measure_block(Call *call, Measure *measure) {
+static void measure_abreast(Call *call, Measure *measure) {
+    put_abreast(measure);
     pool_run(call->pool, measure->chunks, measure_chunk, measure);
     for (int64_t f = measure->first_frame; f < measure->end_frame; f++) {
-        const double *sums = measure->chunk_sum + (f - measure->first_frame) * measure->chunks;
         measure->frame_sum[f] = 0;
-        for (int c = 0; c < measure->chunks; c++)
-            measure->frame_sum[f] += sums[c];
+        for (int64_t c = 0; c < measure->chunks; c++)
+            measure->frame_sum[f] += measure->chunk_sum[c * ABREAST + f - measure->first_frame];
     }
 }
 
@@ -120,8 +167,8 @@ static int measure_frames(Call *call, Measure *measure) {
         measure->worst[c] = (Worst){-1, 0, 0};
     for (int64_t f = 0; f < frames; f = measure->end_frame) {
         measure->first_frame = f;
-        measure->end_frame = frames - f < measure->block_frames ? frames : f + measure->block_frames;
-        measure_block(call, measure);
+        measure->end_frame = frames - f < ABREAST ? frames : f + ABREAST;
+        measure_abreast(call, measure);
         const double done = (double)measure->end_frame / (double)frames;
         if (call_poll(call, call->settled ? from + (1 - from) * done : -1))
             return 0;
@@ -174,19 +221,16 @@ static void write_figures(const Measure *measure, ossify_evaluation *evaluation)
     evaluation->worst_frame = worst.frame;
 }
 
-Measure *evaluate_take(Call *call, const ossify_poses *poses) {
+Measure *evaluate_take(Call *call, const ossify_poses *poses, int64_t bones) {
     Arena *arena = &call->arena;
     Measure *measure = arena_take(arena, 1, sizeof *measure);
-    int64_t block_frames = BLOCK_POSITIONS / poses->vertex_count;
     if (measure == NULL)
         return NULL;
-    block_frames = block_frames < 1 ? 1 : block_frames;
-    measure->block_frames = block_frames > poses->frame_count ? poses->frame_count : block_frames;
     measure->chunks = (int)((poses->vertex_count + CHUNK_VERTICES - 1) / CHUNK_VERTICES);
     measure->vertex_sum = arena_take(arena, (size_t)poses->vertex_count, sizeof(double));
     measure->frame_sum = arena_take(arena, (size_t)poses->frame_count, sizeof(double));
-    measure->chunk_sum =
-        arena_take(arena, (size_t)measure->block_frames * (size_t)measure->chunks, sizeof(double));
+    measure->chunk_sum = arena_take(arena, ABREAST * (size_t)measure->chunks, sizeof(double));
+    measure->abreast = arena_take(arena, 12 * (size_t)bones, sizeof *measure->abreast);
     measure->worst = arena_take(arena, (size_t)measure->chunks, sizeof(Worst));
     return arena->failed ? NULL : measure;
 }

@@ -4,9 +4,12 @@
  * than asked for are placed (start.c) and settled, then the one whose loss costs least goes, again
  * and again, a few iterations between (over-segment, then prune). Then cycles: a few bones are
  * inserted at the worst places, drawn with some chance so that no two cycles try the same, the
- * cheapest leave again, and the change is taken back unless the error fell. An articulated body is found
- * part by part, each of them a large fall: there cycles go on. With
+ * cheapest leave again (prune.c), and the change is taken back unless the error fell. An articulated body is
+ * found part by part, each of them a large fall: there cycles go on. With
  * OSSIFY_START_TRIED all starts go through the first part, and the best goes on.
+ *
+ * Bones that shall be joined are judged by the error with joints that hold, too (jointed.c), and in every
+ * second cycle the one that holds least leaves first.
  *
  * With locality, a bone's region can fall apart when it is held to one connected part; if that costs
  * much, the same move repairs it: a bone for the lost part, the cheapest leaves. */
@@ -14,7 +17,9 @@
 
 #include <math.h>
 
+#include "articulate.h"
 #include "base/random.h"
+#include "prune.h"
 #include "reseed.h"
 #include "start.h"
 
@@ -28,9 +33,17 @@ static const double REPAIR_REACH = 0.1; /* of the radius: a repair mends one pla
 
 static const double MUCH = 0.8; /* the objective falls at least to this within PATIENCE cycles: they go on */
 static const double ARTICULATED = 0.75; /* E_RMS: below it parts are missing, above it they may not exist */
-static const double UNSEEN = 0.01;      /* E_RMS that is not worth a cycle */
+static const double CLEARLY =
+    16; /* times the error left: what most bones are worth when parts are missing for sure */
+static const double UNSEEN = 0.01; /* E_RMS that is not worth a cycle */
 
-enum { REPAIRS = 3, PATIENCE = 3, MORE_CYCLES = 13 };
+static const double JOINTED = 0.3; /* exponent of the error with joints that hold, where both count */
+
+enum { REPAIRS = 3, PATIENCE = 3, HOPE = 6, MORE_CYCLES = 13, LOOSE_BETWEEN = 4 };
+
+static int must_end(Call *call) {
+    return call->arena.failed || atomic_load(&call->cancelled);
+}
 
 int explore_capacity(int bones, const Effort *effort) {
     const int extra = 1 + bones / 5, surplus = (int)ceil(bones * effort->surplus);
@@ -38,37 +51,17 @@ int explore_capacity(int bones, const Effort *effort) {
     return capacity < OSSIFY_MAX_BONES ? capacity : OSSIFY_MAX_BONES;
 }
 
-/* Removes the cheapest bones until `bones` are left. */
-static int prune(Descent *descent, int bones, int between) {
-    Call *call = descent->call;
-    double *cost = arena_take(&call->arena, (size_t)descent->model->capacity, sizeof *cost);
-    int going = cost != NULL;
-    while (going && descent->model->bones > bones) {
-        descent->plan.removal_cost = cost;
-        pass_run(call, descent->problem, descent->model, &descent->moments, &descent->plan);
-        descent->plan.removal_cost = NULL;
-        const int gone = reseed_cheapest(descent->problem, descent->model, cost);
-        if (call->arena.failed || atomic_load(&call->cancelled) || gone < 0) {
-            going = 0;
-            break;
-        }
-        model_remove_bone(descent->problem, descent->model, gone);
-        descent_restart(descent);
-        going = descent_run(descent, between, 0, 0) >= 0;
-    }
-    arena_give(&call->arena, cost);
-    return going;
-}
-
-/* One cycle from the model at hand; 0 when the call must end. */
+/* One cycle from the model at hand; `trials`: NULL if first sight shall decide what leaves. 0 when the call must
+ * end. */
 static int run_cycle(Descent *descent, int bones, int extra, double reach, const Effort *effort,
-                     uint64_t *random) {
+                     uint64_t *random, Trials *trials) {
     if (reseed_insert(descent->call, descent->problem, descent->model, extra, random) < 0) {
         return 0;
     }
     descent_restart(descent);
     descent_reach(descent, reach, effort->cycle_warm + effort->between);
-    return descent_run(descent, effort->cycle_warm, 0, 0) >= 0 && prune(descent, bones, effort->between) &&
+    return descent_run(descent, effort->cycle_warm, 0, 0) >= 0 &&
+           prune(descent, bones, effort->between, trials) &&
            descent_settle(descent, effort->cycle_settle, effort->tolerance, 0) >= 0;
 }
 
@@ -84,7 +77,7 @@ static int repair_cuts(Descent *descent, const Effort *effort, Model *best) {
     for (int repair = 0; repair < REPAIRS && is_cut(descent); repair++) {
         const double objective = descent->objective;
         model_copy(problem, descent->model, best);
-        if (!run_cycle(descent, bones, 1, REPAIR_REACH, effort, NULL)) {
+        if (!run_cycle(descent, bones, 1, REPAIR_REACH, effort, NULL, NULL)) {
             return 0;
         }
         if (descent->objective >= objective) {
@@ -145,6 +138,28 @@ int explore_settle(Descent *descent, int most, double tolerance, double enough, 
     return how < 0 || !replace_idle(descent, most, tolerance, enough) ? -1 : how;
 }
 
+/* What a model came to, and the bone to do without, -1: none. */
+typedef struct Verdict {
+    double objective;
+    int loosest;
+} Verdict;
+
+static Verdict judge(Descent *descent, int jointed) {
+    Verdict verdict = {descent->objective, -1};
+    if (jointed) {
+        const Jointed hung = jointed_measure(descent->call, descent->problem, descent->model);
+        verdict.objective = pow(hung.error, JOINTED) * pow(descent->objective, 1 - JOINTED);
+        verdict.loosest = hung.loosest;
+    }
+    return verdict;
+}
+
+static int drop_loosest(Descent *descent, int loosest) {
+    model_remove_bone(descent->problem, descent->model, loosest);
+    descent_restart(descent);
+    return descent_run(descent, LOOSE_BETWEEN, 0, 0) >= 0;
+}
+
 /* given: the first cycle mends the worst place of all, where an edit may have left a gap; least: what the model
  * comes to that stays */
 static int run_cycles(Descent *descent, int bones, const Effort *effort, double enough, int given,
@@ -152,40 +167,55 @@ static int run_cycles(Descent *descent, int bones, const Effort *effort, double 
     Call *call = descent->call;
     const Problem *problem = descent->problem;
     Model best;
+    Trials trials;
     uint64_t random = (uint64_t)call->settings->seed;
     const int most = effort->cycles > 0 ? effort->cycles + MORE_CYCLES : 0;
-    const double from = call->from, share = (call->to - call->from) / fmax(1, most);
-    if (!model_make(call, problem, descent->model->capacity, descent->model->influences, &best)) {
+    *least = descent->objective;
+    if (most == 0) {
+        return 1;
+    }
+    const double from = call->from, share = (call->to - call->from) / most;
+    if (!model_make(call, problem, descent->model->capacity, descent->model->influences, &best) ||
+        !trials_make(call, problem, descent->model, &trials)) {
         return 0;
     }
     model_copy(problem, descent->model, &best);
-    double objective = descent->objective, mark = objective;
+    const int jointed = call->settings->jointed && !given && !descent->flexible;
+    Verdict stays = judge(descent, jointed);
+    double mark = stays.objective;
     for (int cycle = 0, waited = 0; cycle < most; cycle++) {
         const double squared = model_squared_error(problem, &best);
+        const int articulated = squared <= problem_squared(problem, ARTICULATED);
+        trials.worth = articulated ? 1 : CLEARLY;
         if (squared <= fmax(enough, problem_squared(problem, UNSEEN)) ||
-            (cycle >= effort->cycles && waited >= PATIENCE &&
-             squared > problem_squared(problem, ARTICULATED))) {
+            (cycle >= effort->cycles && waited >= (trials.missing ? HOPE : PATIENCE) && !articulated)) {
             break;
         }
         call->from = from + cycle * share;
         call->to = call->from + share;
         const int mends = given && cycle == 0;
-        const int extra = mends ? 1 : 1 + random_below(&random, 1 + bones / 5);
-        if (!run_cycle(descent, bones, extra, CYCLE_REACH, effort, mends ? NULL : &random)) {
+        const int drops = stays.loosest >= 0 && cycle % 2 == 1;
+        const int extra = drops + (mends ? 1 : 1 + random_below(&random, 1 + bones / 5));
+        if ((drops && !drop_loosest(descent, stays.loosest)) ||
+            !run_cycle(descent, bones, extra, CYCLE_REACH, effort, mends ? NULL : &random, &trials)) {
             return 0;
         }
-        if (descent->objective < WORTH * objective) {
-            objective = descent->objective;
+        const Verdict verdict = judge(descent, jointed);
+        if (must_end(call)) {
+            return 0;
+        }
+        if (descent->model->bones >= best.bones && verdict.objective < WORTH * stays.objective) {
+            stays = verdict;
             model_copy(problem, descent->model, &best);
         } else {
             model_copy(problem, &best, descent->model);
         }
-        waited = objective < MUCH * mark ? 0 : waited + 1;
-        mark = waited == 0 ? objective : mark;
+        waited = stays.objective < MUCH * mark ? 0 : waited + 1;
+        mark = waited == 0 ? stays.objective : mark;
         descent_restart(descent);
     }
     model_copy(problem, &best, descent->model);
-    *least = objective;
+    *least = stays.objective;
     return 1;
 }
 
@@ -220,7 +250,7 @@ static Found search_from(Call *call, const Problem *problem, int start, int bone
     }
     call->from = call->to;
     call->to = from + all;
-    if (!prune(descent, bones, effort->between) ||
+    if (!prune(descent, bones, effort->between, NULL) ||
         explore_settle(descent, effort->settle, effort->tolerance, enough, effort) < 0) {
         return ENDED;
     }

@@ -49,11 +49,11 @@ typedef struct Levels {
 } Levels;
 
 int levels_make(Call *call, const Problem *whole, const Effort *effort, Levels *levels);
-/* Takes a model of levels->few to the whole: transforms for the other frames, weights for the other
- * vertices, both ready for a descent. Returns 0 when the call must end. */
 /* Takes a given model of the whole to levels->few. */
 void levels_lower(const Problem *whole, const Levels *levels, const Model *model, Model *few);
-/* With `given`, model is what was lowered: what is held of it stays, and so does its rest pose. */
+/* Takes a model of levels->few to the whole: transforms for the other frames, weights for the other
+ * vertices, both ready for a descent. Returns 0 when the call must end. With `given`, model is what was lowered:
+ * what is held of it stays, and so does its rest pose. */
 int levels_carry(Call *call, const Problem *whole, const Levels *levels, Model *few, int given, Model *model);
 
 #endif

@@ -7,10 +7,12 @@
  * projection of Golub & Pereyra 1973): joints and turns shift the same vertices, so a step of one with the
  * other held goes nowhere.
  *
- * Joints are drawn to where they were found (joint.c), not to where they were last: along a hinge they would
- * drift. As there, the pull grows with the error that no joint avoids; and a joint that would leave the
- * neighbourhood all the same, which noise along a hinge is enough for, is pulled harder until it stays. With a plane of symmetry the form is
- * averaged with its mirror image, so its lowest point is symmetric. */
+ * Joints are drawn to where they began (as given; a hinge's, taken along its axis to the middle of the surface that
+ * its bones share, linkage.c), not to where they were last: along a hinge they would drift. The pull grows with the
+ * mean squared error that is left; and a joint that would go further from there than the smaller of its two parts is
+ * large, or than a twentieth of the body, which noise along a hinge is enough for, is pulled harder until it stays.
+ * Bones that move nothing, or a point, are no parts. When no pull is hard enough there is no step. With a plane of
+ * symmetry the form is averaged with its mirror image, so its lowest point is symmetric. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -20,10 +22,12 @@
 
 enum { LANES = 16, TRIES = 12 };
 
-static const double LEAST_PULL = 1e-5; /* of the anchor */
-static const double REACH = 0.05;      /* diagonals that a joint may leave its anchor by */
-static const double HARDER = 10;       /* pull on one that would go further */
-static const double TRUST = 0.05;      /* error, in diagonals, at which anchor and motion count the same */
+static const double LEAST_PULL = 1e-5;  /* of the anchor */
+static const double REACH = 1;          /* radii of the smaller part that a joint may leave its anchor by, */
+static const double MOST_REACH = 0.05;  /* and diagonals */
+static const double LEAST_REACH = 1e-3; /* diagonals: what is smaller is a point */
+static const double HARDER = 10;        /* pull on one that would go further */
+static const double TRUST = 0.05;       /* error, in diagonals, at which anchor and motion count the same */
 
 typedef struct JointFit {
     Linkage *linkage;
@@ -31,6 +35,7 @@ typedef struct JointFit {
     double *form;          /* [lanes][3b][3b] half the second derivatives, their sum in lane 0 */
     double *slope;         /* [lanes][3b] half, downhill */
     double *pull;          /* [b] of the anchor */
+    double *reach;         /* [b] how far from it a joint may go */
     double *system, *step; /* [3b][3b] form with pull, and where it leads */
     double *room;          /* [3b + 1][3b] */
 } JointFit;
@@ -151,6 +156,26 @@ static void add_pull(JointFit *fit) {
     }
 }
 
+/* Squared radius of what a bone moves: the variance of p by w^2, from U. A bone that moves nothing, or a point,
+ * says nothing about how far its joint may go. */
+static double square_radius(const Linkage *linkage, const Moments *moments, int b) {
+    const double *u = moments->u + ((size_t)b * (size_t)linkage->model->capacity + (size_t)b) * MONOMIALS;
+    const double mass = u[9] + DBL_MIN, least = LEAST_REACH * linkage->diagonal;
+    const double square =
+        (u[0] + u[1] + u[2]) / mass - (u[6] * u[6] + u[7] * u[7] + u[8] * u[8]) / (mass * mass);
+    return square > least * least ? square : INFINITY;
+}
+
+static void find_reaches(JointFit *fit, const Moments *moments) {
+    const Linkage *linkage = fit->linkage;
+    for (int b = 0; b < linkage->bones; b++) {
+        const int p = linkage->parent[b];
+        const double smaller =
+            p < 0 ? 0 : fmin(square_radius(linkage, moments, b), square_radius(linkage, moments, p));
+        fit->reach[b] = fmin(MOST_REACH * linkage->diagonal, REACH * sqrt(smaller));
+    }
+}
+
 static void first_pull(JointFit *fit, double square) {
     const Linkage *linkage = fit->linkage;
     const size_t n = 4 * (size_t)linkage->bones;
@@ -171,7 +196,7 @@ static int pull_back(JointFit *fit) {
             const double far = linkage->joint[i] + fit->step[i] - linkage->anchor[i];
             square += far * far;
         }
-        if (square > REACH * REACH * linkage->diagonal * linkage->diagonal) {
+        if (square > fit->reach[b] * fit->reach[b]) {
             fit->pull[b] *= HARDER;
             count++;
         }
@@ -269,12 +294,14 @@ double joints_fit(Linkage *linkage, const Moments *moments, double misfit) {
     fit.form = arena_take(&call->arena, (size_t)fit.lanes * size * size, sizeof(double));
     fit.slope = arena_take(&call->arena, (size_t)fit.lanes * size, sizeof(double));
     fit.pull = arena_take(&call->arena, size, sizeof(double));
+    fit.reach = arena_take(&call->arena, size, sizeof(double));
     fit.system = arena_take(&call->arena, size * size, sizeof(double));
     fit.step = arena_take(&call->arena, size, sizeof(double));
     fit.room = arena_take(&call->arena, (size + 1) * size, sizeof(double));
     if (!call->arena.failed) {
         pool_run(call->pool, fit.lanes, gather_lane, &fit);
         add_lanes(&fit);
+        find_reaches(&fit, moments);
         if (!call->cancelled && find_step(&fit, mean_square(linkage, misfit))) {
             misfit = try_joints(linkage, moments, fit.step, misfit);
         }

@@ -56,6 +56,7 @@ void levels_lower(const Problem *whole, const Levels *levels, const Model *model
     const int thinned = levels->sample.vertices != whole->vertices;
     few->bones = model->bones;
     memcpy(few->held_group, model->held_group, (size_t)model->capacity);
+    memcpy(few->stays, model->stays, (size_t)model->capacity);
     for (int f = 0; f < levels->few.frames; f++) {
         const int from = has_all_frames(levels) ? f : levels->chosen[f];
         copy_frame(model, from, few, f);
@@ -151,6 +152,7 @@ int levels_carry(Call *call, const Problem *whole, const Levels *levels, Model *
     }
     if (levels->sample.vertices == whole->vertices) {
         memcpy(sample.held_group, few->held_group, (size_t)few->capacity);
+        memcpy(sample.stays, few->stays, (size_t)few->capacity);
         model_copy(whole, &sample, model);
         return 1;
     }

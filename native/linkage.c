@@ -304,6 +304,50 @@ static void hold_joints(Linkage *linkage, const ossify_skeleton *skeleton) {
     }
 }
 
+/* Joints begin where they are drawn to. */
+static void anchor_joints(Linkage *linkage) {
+    if (linkage->mirror) {
+        symmetry_mirror_joints(linkage->plane, linkage->mirror, linkage->parent, linkage->bones,
+                               linkage->joint);
+    }
+    memcpy(linkage->anchor, linkage->joint, 3 * (size_t)linkage->bones * sizeof(double));
+    linkage_aim(linkage);
+}
+
+/* The step along the axis, in the linkage's lengths. */
+static double way_to_middle(const Body *body, const Placement *placement, const Joint *joint,
+                            const double axis[3], const double from[3]) {
+    double along = 0;
+    for (int i = 0; i < 3 && joint->share > 0; i++) {
+        const double middle = body->origin[i] + body->unit * joint->anchor[i];
+        along += axis[i] * ((middle - placement->centre[i]) / placement->unit - from[i]);
+    }
+    return along;
+}
+
+int linkage_centre_hinges(Linkage *linkage, const ossify_poses *poses, const ossify_rig *rig,
+                          const ossify_skeleton *skeleton, const Placement *placement) {
+    Arena *arena = &linkage->call->arena;
+    ArenaPiece *mark = arena_mark(arena);
+    Body body;
+    const int made = body_make(linkage->call, poses, rig, &body);
+    for (int b = 0; b < linkage->bones && made; b++) {
+        const double *axis = skeleton->axes + 3 * b;
+        Joint joint;
+        if (linkage->held[b] || skeleton->joint_kinds[b] != OSSIFY_JOINT_HINGE) {
+            continue;
+        }
+        joint_between(&body, b, linkage->parent[b], &joint);
+        const double along = way_to_middle(&body, placement, &joint, axis, linkage->joint + 3 * b);
+        for (int i = 0; i < 3; i++) {
+            linkage->joint[3 * b + i] += along * axis[i];
+        }
+    }
+    anchor_joints(linkage);
+    arena_return(arena, mark);
+    return made;
+}
+
 int linkage_make(Call *call, const Problem *problem, Model *model, const ossify_skeleton *skeleton,
                  const Placement *placement, Linkage *linkage) {
     *linkage = (Linkage){.call = call, .problem = problem, .model = model, .bones = model->bones};
@@ -325,10 +369,7 @@ int linkage_make(Call *call, const Problem *problem, Model *model, const ossify_
         linkage->mirror = linkage->mirror_room;
         memcpy(linkage->plane, n, 3 * sizeof *n);
         linkage->plane[3] = (n[3] - n[0] * o[0] - n[1] * o[1] - n[2] * o[2]) / placement->unit;
-        symmetry_mirror_joints(linkage->plane, linkage->mirror, linkage->parent, linkage->bones,
-                               linkage->joint);
     }
-    memcpy(linkage->anchor, linkage->joint, 3 * (size_t)linkage->bones * sizeof(double));
-    linkage_aim(linkage);
+    anchor_joints(linkage);
     return take_benches(call, linkage);
 }

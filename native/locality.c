@@ -17,8 +17,9 @@ static const double FAINT = 0.01; /* confetti: not worth an artist's time */
 enum { BITS = 8 };
 
 typedef struct Region {
-    int *queue; /* vertices of the part at hand */
-    int *seen;  /* [v] = stamp */
+    double *weight; /* [v] of the bone at hand */
+    int *queue;     /* vertices of the part at hand */
+    int *seen;      /* [v] = stamp */
     int stamp;
     Walk walk;
 } Region;
@@ -30,7 +31,8 @@ typedef struct Growth {
     Locality *locality;
     double radius;
     int hops;
-    const int *first, *member; /* vertices of each bone */
+    const int *first, *member; /* vertices of each bone, and */
+    const double *share;       /* their weights */
 } Growth;
 
 int locality_make(Call *call, const Problem *problem, int capacity, Locality *locality) {
@@ -38,10 +40,13 @@ int locality_make(Call *call, const Problem *problem, int capacity, Locality *lo
     Arena *arena = &call->arena;
     locality->bytes = (capacity + BITS - 1) / BITS;
     locality->candidates = arena_take(arena, n * (size_t)locality->bytes, 1);
+    locality->kept = arena_take(arena, n * (size_t)locality->bytes, 1);
     locality->touched = arena_take(arena, (size_t)problem->blocks, 1);
+    locality->lost = arena_take(arena, (size_t)locality->bytes, 1);
     locality->regions = arena_take(arena, workers, sizeof(Region));
     for (size_t i = 0; i < workers && !arena->failed; i++) {
         Region *region = (Region *)locality->regions + i;
+        region->weight = arena_take(arena, n, sizeof(double));
         region->queue = arena_take(arena, n, sizeof(int));
         region->seen = arena_take(arena, n, sizeof(int));
         walk_make(arena, &problem->graph, &region->walk);
@@ -49,25 +54,28 @@ int locality_make(Call *call, const Problem *problem, int capacity, Locality *lo
     return !arena->failed;
 }
 
-static double weight_at(const Model *model, int v, int b) {
-    const size_t at = (size_t)v * (size_t)model->influences;
-    for (int k = 0; k < model->influences; k++) {
-        if (model->bone[at + (size_t)k] == b) {
-            return model->weight[at + (size_t)k];
-        }
+/* The bone at hand is b; afterwards, none. */
+static void spread_weights(const Growth *growth, Region *region, int b) {
+    for (int i = growth->first[b]; i < growth->first[b + 1]; i++) {
+        region->weight[growth->member[i]] = growth->share[i];
     }
-    return 0;
+}
+
+static void wipe_weights(const Growth *growth, Region *region, int b) {
+    for (int i = growth->first[b]; i < growth->first[b + 1]; i++) {
+        region->weight[growth->member[i]] = 0;
+    }
 }
 
 /* Appends to the queue the part of {w > threshold} around what queue[begin..tail) holds, entering
  * only vertices not seen; returns the new tail. */
-static int collect_part(const Growth *growth, Region *region, int b, double threshold, int begin, int tail) {
+static int collect_part(const Growth *growth, Region *region, double threshold, int begin, int tail) {
     const Graph *graph = &growth->problem->graph;
     for (int head = begin; head < tail; head++) {
         const int u = region->queue[head];
         for (int64_t e = graph->first[u]; e < graph->first[u + 1]; e++) {
             const int v = graph->neighbour[e];
-            if (region->seen[v] != region->stamp && weight_at(growth->model, v, b) > threshold) {
+            if (region->seen[v] != region->stamp && region->weight[v] > threshold) {
                 region->seen[v] = region->stamp;
                 region->queue[tail++] = v;
             }
@@ -76,10 +84,10 @@ static int collect_part(const Growth *growth, Region *region, int b, double thre
     return tail;
 }
 
-static double part_weight(const Growth *growth, const Region *region, int b, int begin, int end) {
+static double part_weight(const Growth *growth, const Region *region, int begin, int end) {
     double sum = 0;
     for (int i = begin; i < end; i++) {
-        sum += growth->problem->mass[region->queue[i]] * weight_at(growth->model, region->queue[i], b);
+        sum += growth->problem->mass[region->queue[i]] * region->weight[region->queue[i]];
     }
     return sum;
 }
@@ -93,12 +101,12 @@ static int find_parts(const Growth *growth, Region *region, int b, double thresh
     *begin = *end = 0;
     for (int i = growth->first[b]; i < growth->first[b + 1]; i++) {
         const int v = growth->member[i];
-        if (region->seen[v] != region->stamp && weight_at(growth->model, v, b) > threshold) {
+        if (region->seen[v] != region->stamp && region->weight[v] > threshold) {
             const int start = tail;
             region->seen[v] = region->stamp;
             region->queue[tail++] = v;
-            tail = collect_part(growth, region, b, threshold, start, tail);
-            const double weight = part_weight(growth, region, b, start, tail);
+            tail = collect_part(growth, region, threshold, start, tail);
+            const double weight = part_weight(growth, region, start, tail);
             if (weight > heaviest) {
                 heaviest = weight;
                 *begin = start;
@@ -117,7 +125,7 @@ static int main_region(const Growth *growth, Region *region, int b) {
         find_parts(growth, region, b, THRESHOLDS[0], &begin, &end);
     }
     memmove(region->queue, region->queue + begin, (size_t)(end - begin) * sizeof(int));
-    return collect_part(growth, region, b, THRESHOLDS[0], 0, end - begin);
+    return collect_part(growth, region, THRESHOLDS[0], 0, end - begin);
 }
 
 static void allow(const Growth *growth, int v, int b) {
@@ -127,6 +135,7 @@ static void allow(const Growth *growth, int v, int b) {
 
 static void forbid(const Growth *growth, int v, int b) {
     growth->locality->touched[v / BLOCK] = 1;
+    growth->locality->lost[b / BITS] |= (uint8_t)(1u << (b % BITS));
     growth->locality->candidates[(size_t)v * (size_t)growth->locality->bytes + (size_t)(b / BITS)] &=
         (uint8_t)~(1u << (b % BITS));
 }
@@ -171,7 +180,9 @@ static void grow_regions(void *user, int task, int worker) {
         if (growth->call->cancelled || (worker == 0 && call_poll(growth->call, -1))) {
             return;
         }
+        spread_weights(growth, region, b);
         int count = main_region(growth, region, b);
+        wipe_weights(growth, region, b);
         count = growth->radius > 0 ? widen_by_radius(growth, region, count) : count;
         count = widen_by_hops(growth, region, count);
         for (int i = 0; i < count; i++) {
@@ -244,7 +255,8 @@ static int list_members(Call *call, const Problem *problem, const Model *model, 
     const size_t all = (size_t)problem->vertices * (size_t)model->influences;
     int *first = arena_take(&call->arena, (size_t)model->bones + 2, sizeof *first);
     int *member = arena_take(&call->arena, all, sizeof *member);
-    if (!first || !member) {
+    double *share = arena_take(&call->arena, all, sizeof *share);
+    if (call->arena.failed) {
         return 0;
     }
     int *next = first + 1;
@@ -258,18 +270,21 @@ static int list_members(Call *call, const Problem *problem, const Model *model, 
     }
     for (size_t i = 0; i < all; i++) {
         if (model->bone[i] >= 0) {
-            member[next[model->bone[i]]++] = (int)(i / (size_t)model->influences);
+            const int at = next[model->bone[i]]++;
+            member[at] = (int)(i / (size_t)model->influences);
+            share[at] = model->weight[i];
         }
     }
     growth->first = first;
     growth->member = member;
+    growth->share = share;
     return 1;
 }
 
 int locality_update(Call *call, const Problem *problem, const Model *model, double radius, int hops,
                     Locality *locality) {
     ArenaPiece *mark = arena_mark(&call->arena);
-    Growth growth = {call, problem, model, locality, radius, hops, NULL, NULL};
+    Growth growth = {call, problem, model, locality, radius, hops, NULL, NULL, NULL};
     const int ready = list_members(call, problem, model, &growth);
     if (ready) {
         memset(locality->candidates, 0, (size_t)problem->vertices * (size_t)locality->bytes);
@@ -299,15 +314,37 @@ static int strip_strays(const Growth *growth, int b, double threshold) {
     return stripped;
 }
 
-int locality_strip(Call *call, const Problem *problem, const Model *model, Locality *locality) {
+/* One bit for each bone whose weights can have changed since the last strip; `again` as below. */
+static void find_changed(const Problem *problem, const Locality *locality, int again, uint8_t *changed) {
+    const size_t bytes = (size_t)locality->bytes;
+    memset(changed, again ? 0 : 0xff, bytes);
+    for (size_t i = 0; i < bytes; i++) {
+        changed[i] |= locality->lost[i];
+    }
+    for (int v = 0; v < problem->vertices && again; v++) {
+        for (size_t i = 0; i < bytes && locality->touched[v / BLOCK]; i++) {
+            changed[i] |= locality->candidates[(size_t)v * bytes + i];
+        }
+    }
+}
+
+int locality_strip(Call *call, const Problem *problem, const Model *model, int again, Locality *locality) {
     ArenaPiece *mark = arena_mark(&call->arena);
-    Growth growth = {call, problem, model, locality, 0, 0, NULL, NULL};
+    Growth growth = {call, problem, model, locality, 0, 0, NULL, NULL, NULL};
+    uint8_t changed[OSSIFY_MAX_BONES / BITS];
     int stripped = -1;
+    find_changed(problem, locality, again, changed);
     memset(locality->touched, 0, (size_t)problem->blocks);
+    memset(locality->lost, 0, (size_t)locality->bytes);
     if (list_members(call, problem, model, &growth)) {
         stripped = 0;
         for (int b = 0; b < model->bones && !call_poll(call, -1); b++) {
+            if (!(changed[b / BITS] >> (b % BITS) & 1)) {
+                continue;
+            }
+            spread_weights(&growth, locality->regions, b);
             stripped += strip_strays(&growth, b, THRESHOLDS[0]) + strip_strays(&growth, b, THRESHOLDS[1]);
+            wipe_weights(&growth, locality->regions, b);
         }
         fill_gaps(&growth);
     }
@@ -319,6 +356,7 @@ int locality_strip_faint(const Problem *problem, const Model *model, Locality *l
     const Growth growth = {.problem = problem, .model = model, .locality = locality};
     int stripped = 0;
     memset(locality->touched, 0, (size_t)problem->blocks);
+    memset(locality->lost, 0, (size_t)locality->bytes);
     for (int v = 0; v < problem->vertices; v++) {
         const size_t at = (size_t)v * (size_t)model->influences;
         for (int k = 0; k < model->influences; k++) {

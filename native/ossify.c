@@ -104,36 +104,46 @@ static void write_info(ossify_info *info, const ossify_rig *rig, const ossify_ev
     info->maximum_percent = 100 * evaluation->maximum / size;
 }
 
+/* Room for measuring comes before the work: a rig once solved is not lost for want of it. */
+static int64_t take_measure(Call *call, const ossify_poses *poses, const ossify_rig *rig, int64_t checked,
+                            Measure **measure) {
+    if (checked < 0)
+        return checked;
+    *measure = evaluate_take(call, poses, rig->bone_capacity);
+    return *measure != NULL ? OSSIFY_CONVERGED : OSSIFY_OUT_OF_MEMORY;
+}
+
+/* From here on the work is done, and cancelling comes too late. */
+static void measure_result(Call *call, Measure *measure, const ossify_poses *poses, const ossify_rig *rig,
+                           ossify_evaluation *evaluation) {
+    call->settled = 1;
+    call_stage(call, OSSIFY_STAGE_FINISH);
+    evaluate(call, measure, poses, rig, evaluation);
+    write_info(call->info, rig, evaluation);
+}
+
 /* skeleton: what the bones shall hang on, or NULL */
 static int64_t run_solve(Call *call, const ossify_poses *poses, ossify_rig *rig, ossify_skeleton *skeleton) {
     ossify_evaluation evaluation = {.struct_size = sizeof evaluation};
     Measure *measure;
-    int64_t status = skeleton == NULL ? check_decompose_arrays(call, poses, rig)
-                                      : check_articulate_arrays(call, poses, rig, skeleton);
+    const int64_t checked = skeleton == NULL ? check_decompose_arrays(call, poses, rig)
+                                             : check_articulate_arrays(call, poses, rig, skeleton);
+    int64_t status = take_measure(call, poses, rig, checked, &measure);
     if (status < 0)
         return status;
-    measure = evaluate_take(call, poses);
-    if (measure == NULL)
-        return OSSIFY_OUT_OF_MEMORY;
     status = skeleton == NULL ? decompose(call, poses, rig) : articulate(call, poses, rig, skeleton);
     if (status < 0)
         return status;
-    call->settled = 1;
-    call_stage(call, OSSIFY_STAGE_FINISH);
-    evaluate(call, measure, poses, rig, &evaluation);
-    write_info(call->info, rig, &evaluation);
+    measure_result(call, measure, poses, rig, &evaluation);
     return status;
 }
 
 static int64_t run_evaluate(Call *call, const ossify_poses *poses, const ossify_rig *rig,
                             ossify_evaluation *evaluation) {
     Measure *measure;
-    int64_t status = check_evaluate_arrays(call, poses, rig);
+    int64_t status = take_measure(call, poses, rig, check_evaluate_arrays(call, poses, rig), &measure);
     if (status < 0)
         return status;
-    measure = evaluate_take(call, poses);
-    if (measure == NULL)
-        return OSSIFY_OUT_OF_MEMORY;
     call_stage(call, OSSIFY_STAGE_FINISH);
     status = evaluate(call, measure, poses, rig, evaluation);
     write_info(call->info, rig, evaluation);
@@ -207,19 +217,13 @@ static int64_t run_bone_costs(Call *call, const ossify_poses *poses, const ossif
     ossify_evaluation evaluation = {.struct_size = sizeof evaluation};
     double found[OSSIFY_MAX_BONES];
     Measure *measure;
-    int64_t status = check_evaluate_arrays(call, poses, rig);
+    int64_t status = take_measure(call, poses, rig, check_evaluate_arrays(call, poses, rig), &measure);
     if (status < 0)
         return status;
-    measure = evaluate_take(call, poses);
-    if (measure == NULL)
-        return OSSIFY_OUT_OF_MEMORY;
     status = edit_bone_costs(call, poses, rig, found);
     if (status < 0)
         return status;
-    call->settled = 1;
-    call_stage(call, OSSIFY_STAGE_FINISH);
-    evaluate(call, measure, poses, rig, &evaluation);
-    write_info(call->info, rig, &evaluation);
+    measure_result(call, measure, poses, rig, &evaluation);
     root_rises(&evaluation, found, rig->bones);
     memcpy(costs, found, (size_t)rig->bones * sizeof *costs);
     return status;
@@ -246,19 +250,13 @@ int64_t ossify_bone_costs(const ossify_poses *poses, const ossify_settings *sett
 static int64_t run_add_bone(Call *call, const ossify_poses *poses, ossify_rig *rig, int vertex, int split) {
     ossify_evaluation evaluation = {.struct_size = sizeof evaluation};
     Measure *measure;
-    int64_t status = check_evaluate_arrays(call, poses, rig);
+    int64_t status = take_measure(call, poses, rig, check_evaluate_arrays(call, poses, rig), &measure);
     if (status < 0)
         return status;
-    measure = evaluate_take(call, poses);
-    if (measure == NULL)
-        return OSSIFY_OUT_OF_MEMORY;
     status = edit_add_bone(call, poses, rig, vertex, split);
     if (status < 0)
         return status;
-    call->settled = 1;
-    call_stage(call, OSSIFY_STAGE_FINISH);
-    evaluate(call, measure, poses, rig, &evaluation);
-    write_info(call->info, rig, &evaluation);
+    measure_result(call, measure, poses, rig, &evaluation);
     return status;
 }
 

@@ -131,6 +131,8 @@ typedef struct ossify_settings {
     int64_t seed;        /* of every random choice */
     int64_t relocate;    /* of a given rig: 1: bones of which nothing is held may leave their place for one
                           * where they are worth more; 0: every bone stays where it is */
+    int64_t jointed;     /* 1: rigid bones are looked for that a skeleton can join, with joints that hold; 0:
+                          * those of the least error */
     ossify_allocate allocate;
     ossify_release release;
     void *memory_user;
@@ -194,16 +196,18 @@ typedef struct ossify_skeleton {
     const int32_t *demanded;  /* in: [n][2] bones that must be joined */
     const int32_t *forbidden; /* in: [n][2] bones that must not be */
     const uint8_t
-        *held_joints;     /* in, of ossify_articulate: [bones] not 0: the joint to the parent stays where
+        *held_joints; /* in, of ossify_articulate: [bones] not 0: the joint to the parent stays where
                                  * it is; NULL: none */
-    double plane[4];      /* n.x = d with n of length 1: in when given, out when found */
-    int32_t *parents;     /* out: [b], -1 at a root */
-    int32_t *joint_kinds; /* out: [b] */
-    int32_t *mirrors;     /* out: [b] the bone on the other side, itself in the middle, -1: none */
-    double *joints;       /* out: [b][3] the joint to the parent in rest; the root's own origin */
-    double *axes;         /* out: [b][3] what a hinge turns about, length 1; 0 for others */
-    double *angles;       /* out: [b] root mean square angle to the parent, radians */
-    double *drifts;       /* out: [b] how far the two bones pull the joint apart, root mean square, percent
+    double plane[4];  /* n.x = d with n of length 1: in when given, out when found */
+    /* out of ossify_connect, and in of ossify_articulate: */
+    int32_t *parents;     /* [b], -1 at a root */
+    int32_t *joint_kinds; /* [b]; out of ossify_articulate, too */
+    int32_t *mirrors;     /* [b] the bone on the other side, itself in the middle, -1: none */
+    double *joints;       /* [b][3] the joint to the parent in rest; the root's own origin; out again */
+    double *axes;         /* [b][3] what a hinge turns about, length 1; 0 for others; out again */
+    /* out of both: */
+    double *angles; /* [b] root mean square angle to the parent, radians */
+    double *drifts; /* [b] how far the two bones pull the joint apart, root mean square, percent
                                * of the diagonal of the rest's box */
 } ossify_skeleton;
 
@@ -266,8 +270,9 @@ OSSIFY_API int64_t ossify_connect(const ossify_poses *poses, const ossify_settin
 
 /* Refits a rig so that its bones only turn about the joints of a skeleton, which hold in every frame; the
  * roots also move. See docs/skeleton.md. In: a whole rig (given: transforms and weights, no transform held), and
- * its skeleton as ossify_connect left it; a joint that is held stays where it is. Out: both; joints, axes, angles, kinds and drifts are new, a joint
- * that was loose stays marked as such. With skeleton.stretch a joint may slide along the line from its
+ * its skeleton as ossify_connect left it; a joint that is held stays where it is, and a hinge begins in the middle of
+ * the surface that its bones share, along its axis. Out: both; joints, axes, angles, kinds and drifts are new, a
+ * joint that was loose stays marked as such. With skeleton.stretch a joint may slide along the line from its
  * parent's joint: drifts tell how far. info.erms against the rig's own tells what it costs. */
 OSSIFY_API int64_t ossify_articulate(const ossify_poses *poses, const ossify_settings *settings,
                                      ossify_rig *rig, ossify_skeleton *skeleton, ossify_info *info);

@@ -9,6 +9,9 @@
  * that one: with D_f = M_b - M_c and P = sum_v w^2 p~ p~' the change is sum_f tr(D_f P D_f'). Two halves of a
  * part that no vertex shares are found in this way.
  *
+ * A part owns some of the surface. A bone that owns no vertex got in between others that were then bent to it: it
+ * seems dear, but after a while the others do as well without it. Such bones are all tried, with patience.
+ *
  * What a part is worth is looked at where the bone was, so that a toe counts as much as a trunk: the squared
  * E_RMS may rise by the share of the body that the bone moved, times 0.4 + E^2 / 2. A body that bends everywhere
  * has no number of parts; it gets bones until one more is not worth that, or the most allowed.
@@ -27,6 +30,7 @@ enum {
     SETTLE = 16,   /* after growth */
     BETWEEN = 4,   /* after a removal */
     PATIENCE = 16, /* and when it is not clear what the bone was worth */
+    FILLING = 80,  /* and when it owned nothing, so that the others must have been bent to it */
     REFUSALS = 10, /* bones in a row that are needed, the cheapest first, before all are taken to be */
     ROUNDS = 8     /* of growth, and of mending */
 };
@@ -210,10 +214,47 @@ static int shed_clear(Count *count) {
     return gone > 0 && descent_run(&count->descent, BETWEEN, 0, 0) < 0 ? -1 : gone;
 }
 
+/* Whether no vertex is a bone's more than any other's: it only fills gaps between them. */
+static int owns_nothing(const Count *count, int b) {
+    const Model *model = count->model;
+    const size_t k = (size_t)model->influences, all = (size_t)count->descent.problem->vertices * k;
+    for (size_t at = 0; at < all; at += k) {
+        double own = 0, most = 0;
+        for (size_t i = at; i < at + k; i++) {
+            own = model->bone[i] == b ? model->weight[i] : own;
+            most = fmax(most, model->weight[i]);
+        }
+        if (own > 0 && own >= most) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* The others find their way without the bone that left; 0 when the call must end. */
+static int wait_for_others(Count *count, double before, double rise, int filled) {
+    Descent *descent = &count->descent;
+    if (descent_run(descent, BETWEEN, 0, 0) < 0) {
+        return 0;
+    }
+    /* what looks like a part may only need time */
+    for (int waited = 0; waited < (filled ? FILLING : PATIENCE); waited += PATIENCE) {
+        const double risen = squared_erms(count) - before;
+        if (risen <= rise || (risen >= HOPELESS * rise && !filled)) {
+            break;
+        }
+        if (descent_run(descent, PATIENCE, filled ? 0 : TOLERANCE, 0) < 0) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
 /* Tries to do without one bone: 1 it went, 0 it is a part, < 0 when the call must end. */
 static int try_without(Count *count, int b) {
     Descent *descent = &count->descent;
     const Leave leave = count->leave[b], last = count->leave[count->model->bones - 1];
+    const int filled = owns_nothing(count, b);
     const double before = squared_erms(count), rise = worth(before, leave.share);
     model_copy(descent->problem, count->model, &count->kept);
     if (leave.into >= 0) {
@@ -222,12 +263,7 @@ static int try_without(Count *count, int b) {
     remove_bone(count, b);
     descent_restart(descent);
     descent_reach(descent, REACH, BETWEEN);
-    if (descent_run(descent, BETWEEN, 0, 0) < 0) {
-        return -1;
-    }
-    /* what looks like a part may only need time to find its way */
-    const double risen = squared_erms(count) - before;
-    if (risen > rise && risen < HOPELESS * rise && descent_run(descent, PATIENCE, TOLERANCE, 0) < 0) {
+    if (!wait_for_others(count, before, rise, filled)) {
         return -1;
     }
     if (squared_erms(count) - before <= rise) {
@@ -250,6 +286,21 @@ static int shed_all_clear(Count *count) {
     return gone == 0;
 }
 
+/* Bones that own nothing seem dear, because the bones around were bent to them: all of them are tried. 0 when the
+ * call must end. */
+static int shed_fillers(Count *count) {
+    for (int b = 0; b < count->model->bones && count->model->bones > 1; b++) {
+        if (!count->leave[b].is_part && owns_nothing(count, b)) {
+            const int went = try_without(count, b);
+            if (went < 0 || (went && !look(count))) {
+                return 0;
+            }
+            b -= went; /* another took its place */
+        }
+    }
+    return 1;
+}
+
 /* Bones leave while that is free; 0 when the call must end. */
 static int shed(Count *count) {
     for (int b = 0; b < count->model->bones; b++) {
@@ -270,7 +321,7 @@ static int shed(Count *count) {
         }
         refused = changed ? 0 : refused + 1;
     }
-    return 1;
+    return shed_fillers(count);
 }
 
 /* Bones for the worst places; returns how many, < 0 when the call must end. */

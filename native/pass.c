@@ -5,7 +5,7 @@
  *     D[v,b] = sum_f M[b,f]' x[v,f]                    matrix product (BLOCK x 3F)(3F x 4B)
  *     weights and rest pose from G[b,c] = sum_f M[b,f]' M[c,f] and D (vertex.c)
  *     C[b,f] += w x p~',  U[b,c] += w_b w_c p~ p~'     matrix product (3F x BLOCK)(BLOCK x 4B)
- * Only the bones that a block's vertices may use take part in its products.
+ * Only the bones that a block's vertices may use, or keep, take part in its products.
  *
  * Blocks are dealt to a fixed number of lanes, each with sums of its own that are added in order,
  * so that the answer does not depend on the number of threads. */
@@ -102,7 +102,12 @@ static int make_scratch(Call *call, const Problem *problem, const Model *model, 
     return !arena->failed;
 }
 
-/* Lists the bones that the block's vertices may use or keep; returns their number. */
+/* 1 when a block can do with fewer bones than all. */
+static int is_packed(const PassPlan *plan) {
+    return plan->bytes > 0 || (!plan->solve_weights && !plan->removal_cost);
+}
+
+/* Lists the bones that the block's vertices may use or keep, at least one; returns their number. */
 static int list_bones(const Pass *pass, Scratch *s, int v0, int v1) {
     const Model *model = pass->model;
     const PassPlan *plan = pass->plan;
@@ -110,7 +115,7 @@ static int list_bones(const Pass *pass, Scratch *s, int v0, int v1) {
     for (int v = v0; v < v1; v++) {
         for (int k = 0; k < model->influences; k++) {
             const int b = model->bone[(size_t)v * (size_t)model->influences + (size_t)k];
-            if (b >= 0 && (keeps_weights(pass, v) || model->held_group[b])) {
+            if (b >= 0 && (keeps_weights(pass, v) || model->held_group[b] || plan->given_error)) {
                 s->local[b] = 0;
             }
         }
@@ -125,7 +130,7 @@ static int list_bones(const Pass *pass, Scratch *s, int v0, int v1) {
     }
     int n = 0;
     for (int b = 0; b < model->bones; b++) {
-        if (s->local[b] == 0) {
+        if (s->local[b] == 0 || (n == 0 && b == model->bones - 1)) {
             s->local[b] = n;
             s->at_hand[n++] = b;
         }
@@ -197,12 +202,13 @@ static double block_objective(const Pass *pass, int block) {
     return sum;
 }
 
+/* lane_c: NULL when no moments are wanted */
 static void run_block(const Pass *pass, Scratch *s, int block, double *lane_c, double *lane_u, double *cost) {
     const Problem *problem = pass->problem;
     const Model *model = pass->model;
     const size_t rows = 3 * (size_t)problem->frames;
     const int v0 = block * BLOCK, v1 = v0 + BLOCK < problem->vertices ? v0 + BLOCK : problem->vertices;
-    const int packed = pass->plan->bytes > 0;
+    const int packed = is_packed(pass->plan);
     const int n = packed ? list_bones(pass, s, v0, v1) : list_all(pass, s);
     if (packed) {
         pack_bones(pass, s, n);
@@ -215,7 +221,9 @@ static void run_block(const Pass *pass, Scratch *s, int block, double *lane_c, d
     s->view.gram = packed ? s->gram : pass->gram;
     s->view.diagonal = packed ? s->diagonal : pass->diagonal;
     s->view.allowed = s->allowed;
-    memset(s->wp, 0, (size_t)BLOCK * 4 * (size_t)n * sizeof *s->wp);
+    if (lane_c) {
+        memset(s->wp, 0, (size_t)BLOCK * 4 * (size_t)n * sizeof *s->wp);
+    }
     for (int v = v0; v < v1; v++) {
         const double *d = s->d + (size_t)(v - v0) * 4 * (size_t)n;
         Support support;
@@ -223,20 +231,26 @@ static void run_block(const Pass *pass, Scratch *s, int block, double *lane_c, d
         if (cost) {
             vertex_removal_costs(pass, s, n, v, d, &support, cost);
         }
-        vertex_moments(pass, s, v, &support, s->wp + (size_t)(v - v0) * 4 * (size_t)n, lane_u);
+        if (lane_c) {
+            vertex_moments(pass, s, v, &support, s->wp + (size_t)(v - v0) * 4 * (size_t)n, lane_u);
+        }
     }
-    add_products(pass, s, n, packed, lane_c);
+    if (lane_c) {
+        add_products(pass, s, n, packed, lane_c);
+    }
 }
 
 static void run_lane(void *user, int lane, int worker) {
     const Pass *pass = user;
     Moments *moments = pass->moments;
     const size_t bones = (size_t)pass->model->capacity, rows = 3 * (size_t)pass->problem->frames;
-    double *c = moments->lane_c + (size_t)lane * rows * bones * 4;
+    double *c = pass->plan->only ? NULL : moments->lane_c + (size_t)lane * rows * bones * 4;
     double *u = moments->lane_u + (size_t)lane * bones * bones * MONOMIALS;
     double *sums = moments->lane_sums + (size_t)lane * (bones + 1);
-    memset(c, 0, rows * bones * 4 * sizeof *c);
-    memset(u, 0, bones * bones * MONOMIALS * sizeof *u);
+    if (c) {
+        memset(c, 0, rows * bones * 4 * sizeof *c);
+        memset(u, 0, bones * bones * MONOMIALS * sizeof *u);
+    }
     memset(sums, 0, (bones + 1) * sizeof *sums);
     const int64_t blocks = pass->problem->blocks;
     const int begin = (int)(blocks * lane / moments->lanes),
@@ -331,7 +345,7 @@ double pass_run(Call *call, const Problem *problem, Model *model, Moments *momen
                  .scratch = scratch};
     int ready = !call->arena.failed && make_gram(call, problem, model, gram, diagonal, stride);
     for (int i = 0; i < workers && ready; i++) {
-        ready = make_scratch(call, problem, model, plan->bytes > 0, &scratch[i]);
+        ready = make_scratch(call, problem, model, is_packed(plan), &scratch[i]);
     }
     if (ready && plan->smoothing > 0) {
         ready = copy_weights(call, problem, model, &pass);
@@ -339,8 +353,10 @@ double pass_run(Call *call, const Problem *problem, Model *model, Moments *momen
     double sum = 0;
     if (ready) {
         pool_run(call->pool, moments->lanes, run_lane, &pass);
-        pool_run(call->pool, problem->frames + 1, add_lanes, &pass);
-        mirror_u(model, moments->u);
+        if (!plan->only) {
+            pool_run(call->pool, problem->frames + 1, add_lanes, &pass);
+            mirror_u(model, moments->u);
+        }
         sum = add_sums(moments, model, plan->removal_cost);
     }
     arena_return(&call->arena, mark);

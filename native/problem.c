@@ -69,13 +69,9 @@ typedef struct Filling {
 } Filling;
 
 /* The mean of a frame, rounded to float: then most differences to it are exact. */
-static void centre_frame(void *user, int f, int worker) {
-    const Filling *filling = user;
+static void centre_frame(const Filling *filling, int f) {
     const float *x = filling->frames + 3 * (size_t)f * (size_t)filling->caller_vertices;
     double sum[3] = {0, 0, 0};
-    if (worker == 0) {
-        call_poll(filling->call, -1);
-    }
     for (int64_t v = 0; v < filling->caller_vertices; v++) {
         for (int a = 0; a < 3; a++) {
             sum[a] += x[3 * v + a];
@@ -87,28 +83,43 @@ static void centre_frame(void *user, int f, int worker) {
     }
 }
 
-static void fill_block(void *user, int block, int worker) {
+/* Frame by frame: what is read from everywhere is then in cache, and what is written is whole lines of it. */
+static void fill_frame(void *user, int f, int worker) {
     const Filling *filling = user;
-    Problem *problem = filling->problem;
+    const Problem *problem = filling->problem;
     const size_t rows = 3 * (size_t)problem->frames;
     const double scale = 1 / filling->placement->unit;
-    float *to = problem->x + (size_t)block * rows * BLOCK;
-    const int v0 = block * BLOCK, v1 = v0 + BLOCK < problem->vertices ? v0 + BLOCK : problem->vertices;
+    const float *from = filling->frames + 3 * (size_t)f * (size_t)filling->caller_vertices;
+    const double *centre = filling->placement->frame_centre + 3 * (size_t)f;
+    if (filling->call->cancelled || (worker == 0 && call_poll(filling->call, -1))) {
+        return;
+    }
+    centre_frame(filling, f);
+    for (int v = 0; v < problem->vertices; v++) {
+        const float *p = from + 3 * (size_t)problem->caller[v];
+        float *to = problem->x + ((size_t)(v / BLOCK) * rows + 3 * (size_t)f) * BLOCK + (size_t)(v % BLOCK);
+        for (size_t a = 0; a < 3; a++) {
+            to[a * BLOCK] = (float)((p[a] - centre[a]) * scale);
+        }
+    }
+}
+
+static void square_block(void *user, int block, int worker) {
+    const Filling *filling = user;
+    const Problem *problem = filling->problem;
+    const size_t rows = 3 * (size_t)problem->frames;
+    const float *x = problem->x + (size_t)block * rows * BLOCK;
+    double square[BLOCK] = {0};
+    const int v0 = block * BLOCK, left = problem->vertices - v0;
     if (worker == 0) {
         call_poll(filling->call, -1);
     }
-    for (int f = 0; f < problem->frames && !filling->call->cancelled; f++) {
-        const float *from = filling->frames + 3 * (size_t)f * (size_t)filling->caller_vertices;
-        const double *centre = filling->placement->frame_centre + 3 * (size_t)f;
-        for (int v = v0; v < v1; v++) {
-            const float *p = from + 3 * (size_t)problem->caller[v];
-            for (int a = 0; a < 3; a++) {
-                const float x = (float)((p[a] - centre[a]) * scale);
-                to[(3 * (size_t)f + (size_t)a) * BLOCK + (size_t)(v - v0)] = x;
-                problem->square[v] += (double)x * (double)x;
-            }
+    for (size_t row = 0; row < rows; row++, x += BLOCK) {
+        for (int i = 0; i < BLOCK; i++) {
+            square[i] += (double)x[i] * (double)x[i];
         }
     }
+    memcpy(problem->square + v0, square, (size_t)(left < BLOCK ? left : BLOCK) * sizeof *square);
 }
 
 static void place_rest(const float *rest, Placement *placement, int64_t vertices) {
@@ -154,7 +165,7 @@ static int renumbered_graph(Call *call, const ossify_poses *poses, Problem *prob
 static const uint8_t *ordered_flags(Call *call, const Problem *problem, const uint8_t *flags) {
     uint8_t *ordered = flags ? arena_take(&call->arena, (size_t)problem->vertices, 1) : NULL;
     for (int v = 0; v < problem->vertices && ordered; v++) {
-        ordered[v] = flags[problem->caller[v]];
+        ordered[v] = flags[problem->caller[v]] != 0;
     }
     return ordered;
 }
@@ -185,8 +196,8 @@ int problem_prepare(Call *call, const ossify_poses *poses, const float *rest, co
         return 0;
     }
     Filling filling = {call, poses->frames, placement, problem, poses->vertex_count};
-    pool_run(call->pool, problem->frames, centre_frame, &filling);
-    pool_run(call->pool, problem->blocks, fill_block, &filling);
+    pool_run(call->pool, problem->frames, fill_frame, &filling);
+    pool_run(call->pool, problem->blocks, square_block, &filling);
     return renumbered_graph(call, poses, problem);
 }
 

@@ -376,10 +376,10 @@ int reseed_insert(Call *call, const Problem *problem, Model *model, int count, u
     return inserted;
 }
 
-int reseed_cheapest(const Problem *problem, const Model *model, const double *cost) {
+int reseed_cheapest(const Model *model, const double *cost) {
     int cheapest = -1;
     for (int b = 0; b < model->bones; b++) {
-        if ((cheapest < 0 || cost[b] < cost[cheapest]) && !model_bone_is_held(problem, model, b)) {
+        if ((cheapest < 0 || cost[b] < cost[cheapest]) && !model->stays[b]) {
             cheapest = b;
         }
     }

@@ -21,7 +21,7 @@ void reseed_fit(const Problem *problem, Model *model, const int *vertex, int cou
 double reseed_distance(const Problem *problem, const Model *model, int v, int b, const double *x);
 /* 1 when a vertex's squared error is rounding that no bone can lower. */
 int reseed_is_explained(const Problem *problem, double squared);
-/* The bone that is not held and costs least to lose, or -1. */
-int reseed_cheapest(const Problem *problem, const Model *model, const double *cost);
+/* The bone that may leave and costs least to lose, or -1. */
+int reseed_cheapest(const Model *model, const double *cost);
 
 #endif

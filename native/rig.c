@@ -119,6 +119,7 @@ void rig_read(const Problem *problem, const Placement *placement, const ossify_r
                 ((double)rig->rest[3 * from + a] - placement->centre[a]) / placement->unit;
         }
     }
+    model_find_staying(problem, model);
 }
 
 void rig_write_transforms(const Problem *problem, const Placement *placement, const Model *model, int first,

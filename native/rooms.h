@@ -38,6 +38,7 @@ int64_t call_ended(const Call *call);
 enum {
     BLOCK = 64,     /* vertices that go through a matrix product together */
     MONOMIALS = 10, /* xx yy zz xy xz yz x y z 1: a symmetric form in p~ */
+    ROUND = 10,     /* iterations between two looks at regions that no longer wander */
     MAX_LANES = 32  /* partial sums of a pass, fixed so that threads cannot change them */
 };
 
@@ -74,6 +75,7 @@ typedef struct Model {
     double *error;       /* [v] squared error over the frames */
     uint8_t *held;       /* [frames][capacity] transforms held */
     uint8_t *held_group; /* [capacity] weights held, on every vertex */
+    uint8_t *stays;      /* [capacity] something of the bone is held: it may not leave its place */
 } Model;
 
 /* Moments of a model, all that the transforms need to know of the vertices. */
@@ -93,8 +95,9 @@ typedef struct PassPlan {
     double smoothing;          /* lambda: pull of the neighbours' mean weights; 0: none */
     const uint8_t *candidates; /* [v][bytes] one bit a bone that a vertex may use */
     int bytes;                 /* 0: all bones */
-    const uint8_t *only;       /* [blocks] 0: vertices stay and add nothing to the moments; NULL: all */
+    const uint8_t *only;       /* [blocks] 0: vertices stay; NULL: all. With it no moments are made */
     double *removal_cost;      /* [bones] out: rise of the error when a bone goes, or NULL */
+    double *given_error;       /* [v] out: squared error before anything is solved, or NULL */
 } PassPlan;
 
 /* problem.c */
@@ -133,13 +136,18 @@ int model_make(Call *call, const Problem *problem, int capacity, int influences,
 void model_clear(const Problem *problem, Model *model);
 void model_copy(const Problem *problem, const Model *from, Model *to);
 void model_copy_vertices(const Problem *problem, const Model *from, Model *to);
+/* A bone of which nothing is held goes, and the last one takes its number. What its vertices had of it, their other
+ * bones share, except held groups. */
 void model_remove_bone(const Problem *problem, Model *model, int gone);
+/* Numbers the bones of `to`, of which nothing is held, by those of `from` that move the same vertices; both have
+ * the same count. 0 when the call must end. */
+int model_number_alike(Call *call, const Problem *problem, const Model *from, Model *to);
 /* Mass of the vertices a bone moves, by weight. */
 double model_bone_mass(const Problem *problem, const Model *model, int b);
 /* 1 when the vertex has some weight on the bone. */
 int model_follows(const Model *model, int v, int b);
-/* 1 when something of the bone is held: it may not leave its place. */
-int model_bone_is_held(const Problem *problem, const Model *model, int b);
+/* Finds the bones that stay: their group, a transform, or a vertex that has weight on them is held. */
+void model_find_staying(const Problem *problem, Model *model);
 /* 1 when no vertex follows the bone, and nothing of it is held. */
 int model_bone_is_idle(const Problem *problem, const Model *model, int b);
 double model_squared_error(const Problem *problem, const Model *model);
@@ -163,16 +171,18 @@ void rig_write_vertex(const Problem *problem, const Model *model, int v, ossify_
 /* locality.c */
 typedef struct Locality {
     uint8_t *candidates; /* [v][bytes] */
+    uint8_t *kept;       /* [v][bytes] candidates to come back to */
     int bytes;
-    uint8_t *touched; /* [blocks] 1 where the last strip forbade something */
+    uint8_t *touched; /* [blocks] 1 where the last strip forbade something, */
+    uint8_t *lost;    /* [bytes] and one bit for each bone that it forbade */
     void *regions;    /* a worker's scratch each */
 } Locality;
 int locality_make(Call *call, const Problem *problem, int capacity, Locality *locality);
 int locality_update(Call *call, const Problem *problem, const Model *model, double radius, int hops,
                     Locality *locality);
 /* Forbids what lies outside main regions and marks the blocks it touches; returns how many, -1 when
- * memory is out. */
-int locality_strip(Call *call, const Problem *problem, const Model *model, Locality *locality);
+ * memory is out. `again`: only the vertices of the blocks that the last strip touched have changed since. */
+int locality_strip(Call *call, const Problem *problem, const Model *model, int again, Locality *locality);
 /* Forbids weights too faint to be worth an artist's time, likewise. */
 int locality_strip_faint(const Problem *problem, const Model *model, Locality *locality);
 
@@ -198,6 +208,7 @@ typedef struct Descent {
     int keep;          /* iterations for which the candidates stay */
     int renewed;       /* the last iteration looked at them anew, bones no longer wandering */
     int frozen;        /* they stay for good */
+    int bones_first;   /* an iteration ends with the vertices, so that weights fit the transforms */
     int steep_most;    /* iterations in all while the error still falls steeply; 0: no more than asked */
     double expected;   /* squared error that the sample promised; 0: unknown */
     double cut;        /* by how much the objective rose when regions were held together */
@@ -217,10 +228,29 @@ int descent_run(Descent *descent, int most, double tolerance, double enough);
 /* The same, and then the weights for the last transforms; with locality nothing is left outside its
  * bone's region. */
 int descent_settle(Descent *descent, int most, double tolerance, double enough);
+/* Weights follow their neighbours' as the mean squared error of a vertex allows. */
+void descent_smooth(Descent *descent, double mean);
+/* From now on the bones a vertex may use are those of its regions as they are, less what strays. 0 when the call
+ * must end; so below. */
+int descent_freeze(Descent *descent);
+/* Weights for the transforms at hand, from which iterations go on, bones first. */
+int descent_begin_frozen(Descent *descent);
+/* Takes away what lies outside its bone's region, and weights too faint to be worth an artist's time. */
+int descent_clean(Descent *descent);
+/* The model at hand is the one to come back to. */
+void descent_keep(Descent *descent);
+void descent_return(Descent *descent);
+/* Iterations, then the cut; the kept model comes back if that was all for nothing. As descent_run. */
+int descent_round(Descent *descent, int most, double tolerance, double enough);
 
+/* refit.c */
 /* From a model that is whole and meant to stay near: regions grow hop by hop from what they are, and the best
- * model whose regions hold together stays. As descent_run. */
-int descent_refit(Descent *descent, int most, double tolerance, double enough);
+ * model whose regions hold together stays. efforts: after a small edit, after a large one. As descent_run; *given: the squared error that the model came with. */
+typedef struct RefitEffort {
+    int most;         /* iterations */
+    double tolerance; /* as for descent_run */
+} RefitEffort;
+int descent_refit(Descent *descent, const RefitEffort efforts[2], double enough, double *given);
 
 /* transforms.c: the bone step, Eq. 6-10, or the affine optimum. Returns 0 when the call must end. */
 int transforms_update(Call *call, const Problem *problem, Model *model, Moments *moments, int flexible,
@@ -241,11 +271,11 @@ int64_t edit_bone_costs(Call *call, const ossify_poses *poses, const ossify_rig 
 /* One more bone at a vertex (-1: the worst place) or out of another (split; -1: none). */
 int64_t edit_add_bone(Call *call, const ossify_poses *poses, ossify_rig *rig, int vertex, int split);
 
-/* evaluate.c: shares no code with the solver. Arguments are checked. All its memory is taken by
- * evaluate_take (NULL when memory is out), so that a rig that is already written can be measured
- * without a chance of failing. */
+/* evaluate.c: shares no code with the solver. Arguments are checked. All its memory, for rigs of at most `bones`
+ * bones, is taken by evaluate_take (NULL when memory is out), so that a rig that is already written can be
+ * measured without a chance of failing. */
 typedef struct Measure Measure;
-Measure *evaluate_take(Call *call, const ossify_poses *poses);
+Measure *evaluate_take(Call *call, const ossify_poses *poses, int64_t bones);
 int64_t evaluate(Call *call, Measure *measure, const ossify_poses *poses, const ossify_rig *rig,
                  ossify_evaluation *evaluation);
 

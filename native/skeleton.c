@@ -6,8 +6,9 @@
  * an edge counts as much as its mirror image, and joints are mirrored exactly.
  *
  * Root: Schaefer takes the bone at the centre of mass, Hasler the centre of the graph. Both miss on
- * creatures whose limbs differ; what an animator calls the root is what turns least in space:
- *     argmin over b of rms |R_b - I| sqrt(1 + longest path from b).
+ * creatures whose limbs differ; what an animator calls the root is what turns least in space, and by itself
+ * (sway.c):
+ *     argmin over b of rms |R_b - I| sqrt(1 + longest path from b) sway_b^(1/4).
  * A bone with a mirror image on the other side is a root only when all of a tree have one.
  *
  * Where several bones meet in a point any of them can join any other. Seen from the root, the one whose other
@@ -29,6 +30,7 @@ typedef struct Growth {
     Symmetry symmetry;
     int symmetric;
     double *score; /* [bones][bones] */
+    double *sway;  /* [bones] */
     double *best;  /* [bones] score of the edge that would join the bone to the tree */
     int *link;     /* [bones] the other end of the edge that joined it, -1: the first of its tree */
     int *parent;   /* [bones] */
@@ -41,6 +43,7 @@ static int grow_take(Growth *growth) {
     Arena *arena = &growth->call->arena;
     const size_t n = (size_t)growth->body.bones;
     growth->score = arena_take(arena, n * n, sizeof(double));
+    growth->sway = arena_take(arena, n, sizeof(double));
     growth->best = arena_take(arena, n, sizeof(double));
     growth->link = arena_take(arena, n, sizeof(int));
     growth->parent = arena_take(arena, n, sizeof(int));
@@ -159,7 +162,7 @@ static int quietest(Growth *growth, int from) {
     for (int i = 0; i < count; i++) {
         const int b = growth->queue[i];
         const int longest = growth->far[0][b] > growth->far[1][b] ? growth->far[0][b] : growth->far[1][b];
-        const double turns = sqrt(growth->body.turn[b] * (1.0 + longest));
+        const double turns = sqrt(growth->body.turn[b] * (1.0 + longest) * sqrt(growth->sway[b]));
         const int unpairs = best < 0 ? 1 : is_paired(growth, best) - is_paired(growth, b);
         if (unpairs > 0 || (!unpairs && (turns < least || (turns == least && b < best)))) {
             least = turns;
@@ -307,7 +310,8 @@ int64_t skeleton_connect(Call *call, const ossify_poses *poses, const ossify_rig
     }
     double *x = arena_take(&call->arena, 3 * (size_t)growth.body.bones, sizeof *x);
     growth.symmetric = find_symmetry(&growth);
-    if (!x || growth.symmetric < 0 || !score_pairs(&growth)) {
+    if (!x || growth.symmetric < 0 || !sway_measure(call, rig, growth.body.frames, growth.sway) ||
+        !score_pairs(&growth)) {
         return call_ended(call);
     }
     if (growth.symmetric) {

@@ -41,6 +41,9 @@ void joint_place(const Joint *joint, double x[3]);
 /* OSSIFY_JOINT_*; axis: of a hinge, else 0; angle: root mean square, radians. */
 int joint_kind(const Joint *joint, const double x[3], double axis[3], double *angle);
 
+/* sway.c: sway [bones], how little each bone swings by itself, 0 to 1. 0 when the call must end. */
+int sway_measure(Call *call, const ossify_rig *rig, int frames, double *sway);
+
 /* symmetry.c */
 typedef struct Symmetry {
     double plane[4]; /* n.x = d */

@@ -17,7 +17,9 @@ static const double SPACINGS = 2;  /* between vertices: how far off a mirrored v
 static const double SLACK = 0.005; /* diagonals: how lopsided a body may be, beside its vertices' spacing */
 static const double EXACT = 1e-4;  /* diagonals: nearer than this is all the same */
 static const double CLEARLY = 0.8; /* a later candidate must miss by so much less to be taken */
-static const double ALIKE = 0.4;   /* of the larger bone's surface: what mirror images must share */
+static const double ON_OTHERS =
+    0.5; /* of the way back to itself: where a mirrored vertex must land nearer to others */
+static const double ALIKE = 0.4; /* of the larger bone's surface: what mirror images must share */
 
 void symmetry_reflect(const double plane[4], const double x[3], double mirrored[3]) {
     const double twice = 2 * (plane[0] * x[0] + plane[1] * x[1] + plane[2] * x[2] - plane[3]);
@@ -99,7 +101,27 @@ static void centre_plane(const Body *body, const Tree *tree, double near, double
     }
 }
 
+/* Root mean square distance from the plane. */
+static double thickness(const Body *body, const double plane[4]) {
+    double sum = 0;
+    for (int v = 0; v < body->vertices; v++) {
+        const double *p = body->rest + 3 * (size_t)v;
+        const double off = plane[0] * p[0] + plane[1] * p[1] + plane[2] * p[2] - plane[3];
+        sum += off * off;
+    }
+    return sqrt(sum / body->vertices);
+}
+
+/* A mirrored vertex lands twice its distance from where it was. A sheet lies in a plane, and that mirrors nothing:
+ * vertices land too near for it to be seen that they are not meant, or, since a sheet that is bent faces its mirror
+ * image, about as far from all others as from themselves. */
+static int mirrors_sides(const Body *body, const double plane[4], double off, double apart) {
+    const double far = 2 * thickness(body, plane);
+    return far > apart && off < ON_OTHERS * far;
+}
+
 static int find_plane(const Body *body, const Tree *tree, double found[4]) {
+    const double apart = SLACK + SPACINGS * spacing(body, tree);
     double normal[18] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, centre[3], least = INFINITY;
     principal_axes(body, centre, normal + 9);
     for (int i = 0; i < 12; i++) {
@@ -109,14 +131,16 @@ static int find_plane(const Body *body, const Tree *tree, double found[4]) {
             plane[3] = n[0] * centre[0] + n[1] * centre[1] + n[2] * centre[2];
         }
         const double off = fmax(miss(body, tree, plane), EXACT);
-        if (off < CLEARLY * least) {
+        if (off < CLEARLY * least && mirrors_sides(body, plane, off, apart)) {
             least = off;
             memcpy(found, plane, sizeof plane);
         }
     }
-    const double apart = SLACK + SPACINGS * spacing(body, tree);
+    if (least >= apart) {
+        return 0;
+    }
     centre_plane(body, tree, apart, found);
-    return least < apart;
+    return 1;
 }
 
 /* shared [bones][bones]: area that bone b moves and bone c moves mirrored. */
@@ -136,8 +160,9 @@ static int gather_shared(Call *call, const Body *body, const Tree *tree, const d
             const int b = rig->influence_bones[at + i / wide], c = rig->influence_bones[u + i % wide];
             if (b >= 0 && c >= 0) {
                 shared[(size_t)b * (size_t)body->bones + (size_t)c] +=
-                    body->area[v] * fmin((double)rig->influence_weights[at + i / wide],
-                                         (double)rig->influence_weights[u + i % wide]);
+                    stride * body->area[v] *
+                    fmin((double)rig->influence_weights[at + i / wide],
+                         (double)rig->influence_weights[u + i % wide]);
             }
         }
     }

@@ -1,8 +1,9 @@
 /* track.c - transforms for given weights: a new clip on an old rig, or a refit of the transforms alone.
  *
  * With weights and rest pose held, all that the transforms need of the vertices are the moments of
- * transforms.c; U is the same for every frame, and C[b] = sum_v w_b x p~' is summed bone by bone from the
- * caller's own frames. No vertex is looked at twice, so a frame costs little more than reading it.
+ * transforms.c; U is the same for every frame, and C[b] = sum_v w_b x p~' is summed from the caller's own
+ * frames, patch by patch of vertices that follow the same few bones (patches.c): a matrix product of their
+ * positions in some frames, centred, and their w p~. So a frame costs little more than reading it.
  *
  * A bone without a guess starts from its own vertices, weighted by w_b, as if the others moved with it,
  * and turns with the whole mesh where they do not say how: because weights sum to one, that needs no other
@@ -13,31 +14,39 @@
 #include <math.h>
 #include <string.h>
 
+#include "math/lapack.h"
 #include "math/rotation3.h"
 #include "math/sphere.h"
+#include "patches.h"
 
 enum {
     MOST_SWEEPS = 400,
     MOST_STEPS = 100,
     MOST_AT_ONCE = 96, /* bones: with more, sweeps are faster, if not as good */
-    FRAMES_A_TASK = 8  /* while a bone's followers are in cache */
+    ABREAST = 16,      /* frames that are summed at once */
+    CENTRE_EVERY = 32, /* vertices: any point amid the mesh is as good as the mean */
+    POLL_EVERY = 1024  /* vertices, between two looks at a wish to cancel */
 };
 
-/* Vertices by bone. */
-typedef struct Followers {
-    int64_t *first; /* [bones + 1] */
-    int *vertex;    /* [entries] in the caller's order */
-    double *wp;     /* [entries][4] w p~ */
-} Followers;
+/* What a worker needs to sum some frames. */
+typedef struct Sums {
+    double *x;       /* [3 ABREAST][PATCH] positions of a patch, centred */
+    double *wp;      /* [PATCH][bones of a patch][4] */
+    int *local;      /* [b] number of a bone among those of the patch */
+    double *product; /* [3 ABREAST][bones of a patch][4] */
+    double *c;       /* [3 ABREAST][b][4] */
+} Sums;
 
 typedef struct Track {
     Call *call;
     const ossify_poses *poses;
+    const ossify_rig *rig;
     Problem problem; /* frames and no positions */
     Placement placement;
     Model model; /* transforms alone */
     Moments moments;
-    Followers followers;
+    Patches patches;
+    Sums *sums;     /* [workers] */
     double *own;    /* [b][MONOMIALS] sum_v w_b p~ p~' */
     double *square; /* [f] sum |x|^2 */
     int64_t vertices;
@@ -62,10 +71,19 @@ static void place(const float *rest, int64_t vertices, Placement *placement) {
     placement->unit = ldexp(1.0, exponent);
 }
 
-static int make_track(Track *track, const ossify_rig *rig) {
+static void take_sums(Arena *arena, const Patches *patches, size_t bones, Sums *sums) {
+    const size_t rows = 3 * ABREAST, wide = 4 * (size_t)patches->most_bones;
+    sums->x = arena_take(arena, rows * PATCH, sizeof(double));
+    sums->wp = arena_take(arena, PATCH * wide, sizeof(double));
+    sums->local = arena_take(arena, bones, sizeof(int));
+    sums->product = arena_take(arena, rows * wide, sizeof(double));
+    sums->c = arena_take(arena, rows * bones * 4, sizeof(double));
+}
+
+static int make_track(Track *track) {
+    const ossify_rig *rig = track->rig;
     Arena *arena = &track->call->arena;
     const size_t b = (size_t)rig->bones, rows = 3 * (size_t)track->poses->frame_count;
-    const size_t entries = (size_t)track->poses->vertex_count * (size_t)rig->influences;
     Model *model = &track->model;
     track->vertices = track->poses->vertex_count;
     track->problem.frames = (int)track->poses->frame_count;
@@ -77,146 +95,162 @@ static int make_track(Track *track, const ossify_rig *rig) {
     track->placement.frame_centre = arena_take(arena, rows, sizeof(double));
     track->own = arena_take(arena, b, MONOMIALS * sizeof(double));
     track->square = arena_take(arena, rows / 3, sizeof(double));
-    track->followers.first = arena_take(arena, b + 1, sizeof(int64_t));
-    track->followers.vertex = arena_take(arena, entries, sizeof(int));
-    track->followers.wp = arena_take(arena, 4 * entries, sizeof(double));
+    track->sums = arena_take(arena, (size_t)pool_workers(track->call->pool), sizeof *track->sums);
+    if (arena->failed || !patches_make(arena, rig, track->vertices, &track->patches)) {
+        return 0;
+    }
+    for (int worker = 0; worker < pool_workers(track->call->pool); worker++) {
+        take_sums(arena, &track->patches, b, &track->sums[worker]);
+    }
     return !arena->failed;
 }
 
-static void rest_inside(const Track *track, const ossify_rig *rig, int64_t v, double p[4]) {
+static void rest_inside(const Track *track, int64_t v, double p[4]) {
+    const double scale = 1 / track->placement.unit; /* a power of two */
     for (int a = 0; a < 3; a++) {
-        p[a] = ((double)rig->rest[3 * v + a] - track->placement.centre[a]) / track->placement.unit;
+        p[a] = ((double)track->rig->rest[3 * v + a] - track->placement.centre[a]) * scale;
     }
     p[3] = 1;
 }
 
-static int is_used(const ossify_rig *rig, int64_t i) {
-    return rig->influence_bones[i] >= 0 && rig->influence_weights[i] > 0;
-}
-
-static void list_followers(Track *track, const ossify_rig *rig) {
-    const int64_t wide = rig->influences, all = track->vertices * wide;
-    int64_t *first = track->followers.first;
-    for (int64_t i = 0; i < all; i++) {
-        if (is_used(rig, i)) {
-            first[rig->influence_bones[i] + 1]++;
-        }
-    }
-    for (int64_t b = 0; b < rig->bones; b++) {
-        first[b + 1] += first[b];
-    }
-    for (int64_t i = all - 1; i >= 0; i--) { /* backwards, so that first[b + 1] ends where bone b begins */
-        if (is_used(rig, i)) {
-            const int64_t at = --first[rig->influence_bones[i] + 1];
-            double p[4];
-            rest_inside(track, rig, i / wide, p);
-            track->followers.vertex[at] = (int)(i / wide);
-            for (int a = 0; a < 4; a++) {
-                track->followers.wp[4 * at + a] = (double)rig->influence_weights[i] * p[a];
-            }
-        }
-    }
-    for (int64_t b = 0; b < rig->bones; b++) {
-        first[b] = first[b + 1];
-    }
-    first[rig->bones] = 0;
-    for (int64_t i = 0; i < all; i++) {
-        first[rig->bones] += is_used(rig, i);
-    }
-}
-
 /* U[b][c] += w_b w_c p~ p~' */
-static void add_u(Track *track, const ossify_rig *rig) {
+static void add_u_of(Track *track, int64_t v) {
+    const ossify_rig *rig = track->rig;
     const int64_t wide = rig->influences;
     const size_t bones = (size_t)rig->bones;
-    for (int64_t v = 0; v < track->vertices; v++) {
-        double p[4];
-        rest_inside(track, rig, v, p);
-        const double monomial[MONOMIALS] = {p[0] * p[0], p[1] * p[1], p[2] * p[2], p[0] * p[1], p[0] * p[2],
-                                            p[1] * p[2], p[0],        p[1],        p[2],        1};
-        for (int64_t i = v * wide; i < (v + 1) * wide; i++) {
-            for (int64_t j = v * wide; j < (v + 1) * wide && is_used(rig, i); j++) {
-                if (is_used(rig, j)) {
-                    const double ww = (double)rig->influence_weights[i] * (double)rig->influence_weights[j];
-                    double *u = track->moments.u +
-                                ((size_t)rig->influence_bones[i] * bones + (size_t)rig->influence_bones[j]) *
-                                    MONOMIALS;
-                    for (int m = 0; m < MONOMIALS; m++) {
-                        u[m] += ww * monomial[m];
-                    }
+    double p[4];
+    rest_inside(track, v, p);
+    const double monomial[MONOMIALS] = {p[0] * p[0], p[1] * p[1], p[2] * p[2], p[0] * p[1], p[0] * p[2],
+                                        p[1] * p[2], p[0],        p[1],        p[2],        1};
+    for (int64_t i = v * wide; i < (v + 1) * wide; i++) {
+        for (int64_t j = v * wide; j < (v + 1) * wide && patches_follows(rig, i); j++) {
+            if (patches_follows(rig, j)) {
+                const double ww = (double)rig->influence_weights[i] * (double)rig->influence_weights[j];
+                double *u =
+                    track->moments.u +
+                    ((size_t)rig->influence_bones[i] * bones + (size_t)rig->influence_bones[j]) * MONOMIALS;
+                for (int m = 0; m < MONOMIALS; m++) {
+                    u[m] += ww * monomial[m];
                 }
             }
         }
     }
 }
 
-static const float *frame_at(const Track *track, int f) {
-    return track->poses->frames + 3 * (size_t)f * (size_t)track->vertices;
+/* 0 when the call must end. */
+static int add_u(Track *track) {
+    for (int64_t v = 0; v < track->vertices; v++) {
+        if (v % POLL_EVERY == 0 && call_poll(track->call, -1)) {
+            return 0;
+        }
+        add_u_of(track, v);
+    }
+    return 1;
 }
 
-/* The mean of a frame, rounded to float: then most differences to it are exact. */
+/* About the mean of a frame, rounded to float: then most differences to it are exact. */
 static void centre_frame(const Track *track, int f) {
-    const float *x = frame_at(track, f);
-    double *centre = track->placement.frame_centre + 3 * (size_t)f, sum[3] = {0, 0, 0}, square[3] = {0, 0, 0};
-    for (int64_t v = 0; v < track->vertices; v++) {
+    const float *x = track->poses->frames + 3 * (size_t)f * (size_t)track->vertices;
+    double *centre = track->placement.frame_centre + 3 * (size_t)f, sum[3] = {0, 0, 0};
+    int64_t count = 0;
+    for (int64_t v = 0; v < track->vertices; v += CENTRE_EVERY, count++) {
         for (int a = 0; a < 3; a++) {
             sum[a] += (double)x[3 * v + a];
         }
     }
     for (int a = 0; a < 3; a++) {
-        centre[a] = (double)(float)(sum[a] / (double)track->vertices);
+        centre[a] = (double)(float)(sum[a] / (double)count);
     }
-    for (int64_t v = 0; v < track->vertices; v++) {
-        for (int a = 0; a < 3; a++) {
-            const double d = (double)x[3 * v + a] - centre[a];
-            square[a] += d * d;
-        }
-    }
-    track->square[f] = (square[0] + square[1] + square[2]) / track->placement.unit / track->placement.unit;
 }
 
-/* C of one bone in one frame */
-static void sum_bone(const Track *track, int f, int b, double c[3][4]) {
-    const Followers *followers = &track->followers;
-    const float *frame = frame_at(track, f);
+/* The patch's vertices in one frame, centred, to three rows of x; returns the sum of their squares. */
+static double read_patch(const Track *track, const Patch *patch, int f, double *x) {
+    const float *frame = track->poses->frames + 3 * (size_t)f * (size_t)track->vertices;
     const double *centre = track->placement.frame_centre + 3 * (size_t)f;
-    double c0[4] = {0}, c1[4] = {0}, c2[4] = {0};
-    for (int64_t i = followers->first[b]; i < followers->first[b + 1]; i++) {
-        const float *x = frame + 3 * (size_t)followers->vertex[i];
-        const double *wp = followers->wp + 4 * i;
-        const double x0 = x[0] - centre[0], x1 = x[1] - centre[1], x2 = x[2] - centre[2];
-        for (int a = 0; a < 4; a++) {
-            c0[a] += x0 * wp[a];
-            c1[a] += x1 * wp[a];
-            c2[a] += x2 * wp[a];
+    const int32_t *vertex = track->patches.vertex + patch->first;
+    double square[3] = {0};
+    for (int i = 0; i < patch->count; i++) {
+        const float *from = frame + 3 * (size_t)vertex[i];
+        for (int a = 0; a < 3; a++) {
+            const double away = (double)from[a] - centre[a];
+            x[a * PATCH + i] = away;
+            square[a] += away * away;
         }
     }
-    for (int a = 0; a < 4; a++) {
-        c[0][a] = c0[a] / track->placement.unit;
-        c[1][a] = c1[a] / track->placement.unit;
-        c[2][a] = c2[a] / track->placement.unit;
+    return square[0] + square[1] + square[2];
+}
+
+/* wp [patch's vertices][its bones][4] = w p~ */
+static void weigh_patch(const Track *track, const Patch *patch, const Sums *sums) {
+    const ossify_rig *rig = track->rig;
+    double *wp = sums->wp;
+    for (int n = 0; n < patch->bones; n++) {
+        sums->local[track->patches.bone[patch->first_bone + n]] = n;
     }
+    memset(wp, 0, 4 * (size_t)patch->count * (size_t)patch->bones * sizeof *wp);
+    for (int i = 0; i < patch->count; i++, wp += 4 * patch->bones) {
+        const int64_t v = track->patches.vertex[patch->first + i];
+        double p[4];
+        rest_inside(track, v, p);
+        for (int64_t k = v * rig->influences; k < (v + 1) * rig->influences; k++) {
+            if (patches_follows(rig, k)) {
+                double *to = wp + 4 * sums->local[rig->influence_bones[k]];
+                for (int m = 0; m < 4; m++) {
+                    to[m] = (double)rig->influence_weights[k] * p[m];
+                }
+            }
+        }
+    }
+}
+
+/* C of the frames at hand += X (w p~)' of the patch */
+static void add_patch(const Track *track, const Patch *patch, int begin, int frames, const Sums *sums,
+                      double *square) {
+    const int wide = 4 * patch->bones, row = 4 * track->model.bones;
+    const int32_t *bone = track->patches.bone + patch->first_bone;
+    for (int g = 0; g < frames; g++) {
+        square[g] += read_patch(track, patch, begin + g, sums->x + 3 * g * PATCH);
+    }
+    weigh_patch(track, patch, sums);
+    multiply_nn(3 * frames, wide, patch->count, sums->x, PATCH, sums->wp, wide, 0.0, sums->product, wide);
+    for (int i = 0; i < 3 * frames; i++) {
+        const double *restrict from = sums->product + i * wide;
+        for (int n = 0; n < patch->bones; n++) {
+            double *restrict to = sums->c + i * row + 4 * bone[n];
+            for (int m = 0; m < 4; m++) {
+                to[m] += from[4 * n + m];
+            }
+        }
+    }
+}
+
+/* 1 when a worker must stop. */
+static int must_stop(const Track *track, int worker) {
+    return track->call->cancelled || (worker == 0 && call_poll(track->call, -1));
 }
 
 static void sum_frames(void *user, int task, int worker) {
     const Track *track = user;
     const size_t row = 4 * (size_t)track->model.capacity;
-    const int begin = task * FRAMES_A_TASK, left = track->problem.frames - begin;
-    const int end = begin + (left < FRAMES_A_TASK ? left : FRAMES_A_TASK);
-    for (int f = begin; f < end; f++) {
-        if (track->call->cancelled || (worker == 0 && call_poll(track->call, -1))) {
+    const int begin = task * ABREAST, left = track->problem.frames - begin;
+    const int frames = left < ABREAST ? left : ABREAST;
+    const Sums *sums = &track->sums[worker];
+    double square[ABREAST] = {0};
+    for (int g = 0; g < frames; g++) {
+        centre_frame(track, begin + g);
+    }
+    memset(sums->c, 0, 3 * (size_t)frames * row * sizeof(double));
+    for (int64_t i = 0; i < track->patches.count; i++) {
+        if (i % (POLL_EVERY / PATCH) == 0 && must_stop(track, worker)) {
             return;
         }
-        centre_frame(track, f);
+        add_patch(track, &track->patches.patch[i], begin, frames, sums, square);
     }
-    for (int b = 0; b < track->model.bones; b++) {
-        for (int f = begin; f < end; f++) {
-            double c[3][4];
-            sum_bone(track, f, b, c);
-            for (size_t i = 0; i < 3; i++) {
-                memcpy(track->moments.c + (3 * (size_t)f + i) * row + 4 * (size_t)b, c[i], sizeof c[i]);
-            }
-        }
+    for (size_t i = 0; i < 3 * (size_t)frames * row; i++) {
+        track->moments.c[3 * (size_t)begin * row + i] = sums->c[i] / track->placement.unit;
+    }
+    for (int g = 0; g < frames; g++) {
+        track->square[begin + g] = square[g] / track->placement.unit / track->placement.unit;
     }
 }
 
@@ -286,22 +320,23 @@ static void guess_frame(void *user, int f, int worker) {
 }
 
 int64_t track(Call *call, const ossify_poses *poses, ossify_rig *rig) {
-    Track track = {.call = call, .poses = poses};
+    Track track = {.call = call, .poses = poses, .rig = rig};
     const ossify_settings *settings = call->settings;
     const int flexible = settings->bone_kind == OSSIFY_FLEXIBLE;
     const int at_once = !flexible && rig->bones <= MOST_AT_ONCE;
     const int most = settings->iterations > 0 ? (int)settings->iterations
                      : at_once                ? MOST_STEPS
                                               : MOST_SWEEPS;
-    if (!make_track(&track, rig)) {
+    if (!make_track(&track)) {
         return call_ended(call);
     }
     call_stage(call, OSSIFY_STAGE_REFINE);
     place(poses->rest ? poses->rest : rig->rest, poses->vertex_count, &track.placement);
-    list_followers(&track, rig);
-    add_u(&track, rig);
+    if (!add_u(&track)) {
+        return call_ended(call);
+    }
     add_own_forms(&track);
-    pool_run(call->pool, (track.problem.frames + FRAMES_A_TASK - 1) / FRAMES_A_TASK, sum_frames, &track);
+    pool_run(call->pool, (track.problem.frames + ABREAST - 1) / ABREAST, sum_frames, &track);
     if (call_poll(call, 0.5)) {
         return call_ended(call);
     }

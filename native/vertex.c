@@ -179,10 +179,22 @@ double vertex_objective(const Pass *pass, int v) {
     return pass->problem->mass[v] * (pass->model->error[v] + pass->plan->rest_pull * moved);
 }
 
+/* The squared error of the weights and the rest position as they are. */
+static double error_now(const Pass *pass, const Scratch *s, int v, const double *d) {
+    double form[MONOMIALS], blend[4];
+    Support support;
+    load_support(pass, s, v, 1, &support);
+    blend_form(&s->view, &support, d, form, blend);
+    return squared_error(form, blend, pass->model->rest + 3 * (size_t)v, pass->problem->square[v]);
+}
+
 void vertex_solve(const Pass *pass, Scratch *s, int n, int v, const double *d, Support *support) {
     const Problem *problem = pass->problem;
     const PassPlan *plan = pass->plan;
     double *p = pass->model->rest + 3 * (size_t)v;
+    if (plan->given_error) {
+        plan->given_error[v] = error_now(pass, s, v, d);
+    }
     for (int b = 0; b < n; b++) {
         s->allowed[b] = (uint8_t)(plan->bytes == 0 || may_use(plan, v, s->at_hand[b]));
     }

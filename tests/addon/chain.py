@@ -1,8 +1,13 @@
 """The stages of a conversion one by one, for tests that look in between."""
 
+import time
+
 import bpy
 import numpy as np
-from ossify import build, capture, convert, native, options
+from contents import curves as curves
+from ossify import convert, native, options
+from ossify.motion import capture
+from ossify.rig import build
 
 
 def drain(steps):
@@ -12,6 +17,17 @@ def drain(steps):
             next(steps)
     except StopIteration as end:
         return end.value
+
+
+def unhurried(steps):
+    """The steps, with one alone for the whole wait for the solver."""
+    waited = False
+    for step in steps:
+        if step.wait and waited:
+            time.sleep(0.01)
+            continue
+        waited = step.wait
+        yield step
 
 
 def captured(*objects, **chosen):
@@ -47,10 +63,3 @@ def replay(motion, rig):
     rest = np.concatenate([rig.rest.astype(np.float64), np.ones((len(rig.rest), 1))], axis=1)
     moved = np.einsum("vb,fbij,vj->fvi", weights, rig.transforms, rest)
     return moved @ motion.space[:3, :3].T + motion.space[:3, 3]
-
-
-def curves(action):
-    """All f-curves, on Blender with action slots and without."""
-    if hasattr(action, "layers") and action.layers:
-        return [curve for bag in action.layers[0].strips[0].channelbags for curve in bag.fcurves]
-    return list(action.fcurves)

@@ -8,6 +8,7 @@ package `ossify` either way.
 import importlib
 import importlib.util
 import os
+import pkgutil
 import sys
 import tempfile
 from pathlib import Path
@@ -30,6 +31,10 @@ def _installed():
 
     module = addon_utils.enable(INSTALLED, default_set=True)
     assert module is not None, f"{INSTALLED} is not installed in {os.environ['BLENDER_USER_RESOURCES']}"
+    for room in pkgutil.walk_packages(module.__path__, f"{INSTALLED}."):
+        if not room.name.endswith("__main__"):
+            # under its short name, too, or a test would import a second copy of it
+            sys.modules[f"ossify{room.name.removeprefix(INSTALLED)}"] = importlib.import_module(room.name)
     return module
 
 
@@ -69,3 +74,45 @@ def empty_scene():
     scene = bpy.context.scene
     scene.frame_start, scene.frame_end = 1, 8
     scene.frame_set(1)
+
+
+def _selected(result):
+    import scenes
+
+    scenes.select(result.armature)
+    return result
+
+
+# What the fixtures need imports the add-on, which is not there before pytest is configured.
+
+
+@pytest.fixture
+def sheet():
+    """The rig of a sheet that waves, to refit."""
+    import refits
+
+    return _selected(refits.sheet_rig())
+
+
+@pytest.fixture
+def creature():
+    """The rig of a creature with limbs, to refit."""
+    import refits
+
+    return _selected(refits.creature_rig())
+
+
+@pytest.fixture
+def hierarchy():
+    """The rig of a creature, the creature, and its true bones."""
+    import creature_rigs
+
+    return creature_rigs.converted()
+
+
+@pytest.fixture
+def articulated():
+    """The same with joints that hold."""
+    import creature_rigs
+
+    return creature_rigs.converted(skeleton="ARTICULATED")

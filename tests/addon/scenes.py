@@ -4,6 +4,7 @@ import math
 import struct
 
 import bpy
+import contents
 import numpy as np
 
 
@@ -144,6 +145,17 @@ def select(*objects):
     bpy.context.view_layer.objects.active = objects[0]
 
 
+def pose(armature, *names):
+    """In Pose Mode with these bones selected, the last one active."""
+    select(armature)
+    bpy.ops.object.mode_set(mode="POSE")
+    for bone in armature.pose.bones:
+        owner = bone if hasattr(bone, "select") else bone.bone
+        owner.select = bone.name in names
+    if names:
+        armature.data.bones.active = armature.data.bones[names[-1]]
+
+
 # ---- a creature with known joints
 
 # name: (parent, head, tail), for the middle and the left side; the right side is mirrored
@@ -266,7 +278,6 @@ def _move_creature(armature, frames, trunk):
 
 # ---- a picture of the whole file
 
-_PLAIN = {"BOOLEAN", "INT", "FLOAT", "STRING", "ENUM"}
 _VOLATILE = {
     "session_uid",
     "execution_time",
@@ -277,14 +288,15 @@ _VOLATILE = {
     "texspace_location",
 }
 _INTERFACE = {"window_managers", "screens", "workspaces", "all_ids"}  # the last holds the others again
-_VOLATILE |= {"texspace_size", "bound_box", "dimensions"}  # known once evaluated
+_VOLATILE |= {"texspace_size", "bound_box", "dimensions", "has_data"}  # known once evaluated
+_VOLATILE |= {"is_library_indirect"}  # Blender loads its brushes when it likes
 
 
 def _plain(owner):
     """The properties of a struct that are plain values."""
     values = {}
     for prop in owner.bl_rna.properties:
-        if prop.type not in _PLAIN or prop.identifier in _VOLATILE:
+        if prop.type not in contents.PLAIN or prop.identifier in _VOLATILE:
             continue
         value = getattr(owner, prop.identifier)
         if getattr(prop, "is_array", False):
@@ -317,6 +329,7 @@ def _parts(block):
     if getattr(block, "animation_data", None):
         action = block.animation_data.action
         yield "action", action.name if action else None
+    yield from contents.parts(block)
 
 
 def picture():
@@ -348,3 +361,14 @@ def difference(before, after):
             if before[0][name][prop] != after[0][name].get(prop):
                 return f"{name}.{prop}: {before[0][name][prop]} became {after[0][name].get(prop)}"
     return "" if before[1] == after[1] else f"{before[1]} became {after[1]}"
+
+
+def growing(obj):
+    """The object, with a modifier that makes it more vertices in every frame."""
+    nodes = bpy.data.node_groups.new("Grow", "GeometryNodeTree")
+    nodes.interface.new_socket("Geometry", in_out="OUTPUT", socket_type="NodeSocketGeometry")
+    line, time = nodes.nodes.new("GeometryNodeMeshGrid"), nodes.nodes.new("GeometryNodeInputSceneTime")
+    nodes.links.new(time.outputs["Frame"], line.inputs["Vertices X"])
+    nodes.links.new(line.outputs[0], nodes.nodes.new("NodeGroupOutput").inputs[0])
+    obj.modifiers.new("Grow", "NODES").node_group = nodes
+    return obj

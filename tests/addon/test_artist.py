@@ -4,8 +4,10 @@ its source and opened again, the rig refitted once more, baked and sent on."""
 import bpy
 import numpy as np
 import scenes
-from ossify import formats, standing
-from test_refit import bits, edit, error, paint_noise, source_frames
+from ossify.files import inputs, outputs
+from ossify.rig import standing
+from refits import bits, edit, error, paint_noise, source_frames
+from test_rewrite import groups_of
 from test_roundtrip import bones_of, compare, times_of_action
 
 FRAMES = 12
@@ -73,6 +75,10 @@ def paint():
     mesh()["painted"] = np.flatnonzero(paint_noise(mesh(), rig(), share=0.02)).tolist()
 
 
+def painted_weights():
+    return [groups_of(mesh())[row] for row in mesh()["painted"]]
+
+
 def error_elsewhere():
     """Root mean square distance to the source, of the vertices that were not painted."""
     gap = scenes.seen_frames(mesh(), range(1, FRAMES + 1)) - source_frames(rig())
@@ -111,12 +117,7 @@ def delete_a_bone():
 
 
 def hold_a_bone():
-    scenes.select(rig())
-    bpy.ops.object.mode_set(mode="POSE")
-    name = next(bone.name for bone in rig().data.bones if bone.use_deform)
-    for bone in rig().pose.bones:
-        owner = bone if hasattr(bone, "select") else bone.bone
-        owner.select = bone.name == name
+    scenes.pose(rig(), next(bone.name for bone in rig().data.bones if bone.use_deform))
     done(bpy.ops.ossify.hold(what="BONES"))
     bpy.ops.object.mode_set(mode="OBJECT")
 
@@ -147,8 +148,14 @@ def test_an_afternoon(tmp_path):
         bpy.data.objects.remove(item.object)
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "afternoon.blend"))
     bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "afternoon.blend"))
+    painted = painted_weights()
     refit()
     assert error(rig(), mesh(), source_frames(rig())) <= whole * (1 + 1e-4)
+    assert painted_weights() == painted
+    rig().ossify.keep_repainted = False
+    refit()
+    assert error(rig(), mesh(), source_frames(rig())) < 0.5 * whole
+    assert painted_weights() != painted
 
     times = list(range(1, FRAMES + 1))
     shown = scenes.seen_frames(mesh(), times)
@@ -157,8 +164,8 @@ def test_an_afternoon(tmp_path):
     assert np.abs(baked - shown).max() < 1e-6 * scenes.size_of(shown)
 
     bones = bones_of(rig())
-    formats.write(tmp_path / "afternoon.glb", rig(), [mesh()], 4)
-    with formats.Opened(tmp_path / "afternoon.glb", [], None) as opened:
+    outputs.write(tmp_path / "afternoon.glb", rig(), [mesh()], 4)
+    with inputs.Opened(tmp_path / "afternoon.glb", [], None) as opened:
         found = opened.objects()
     compare(shown, found, times_of_action(times), 1e-4)
     assert bones_of(found[0].find_armature()) == bones

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import scenes
 from mathutils import Vector
-from ossify import build, native
+from ossify import native
+from ossify.rig import build
 
 
 def bent_tube(frames=8):
@@ -174,13 +175,16 @@ def test_groups_that_live_modifiers_need_are_kept():
     assert len(obj.vertex_groups) == 2
 
 
-def test_bones_do_not_take_the_names_of_kept_groups():
+@pytest.mark.parametrize("taken", [["Bone.001"], ["Bone.001", "Ossify.002"]])
+def test_bones_do_not_take_the_names_of_kept_groups(taken):
     obj = scenes.key_shapes(scenes.grid())
-    obj.vertex_groups.new(name="Bone.001").add([0, 1, 2], 0.5, "REPLACE")
-    obj.modifiers.new("Solidify", "SOLIDIFY").vertex_group = "Bone.001"
+    for name in taken:
+        obj.vertex_groups.new(name=name).add([0, 1, 2], 0.5, "REPLACE")
+        obj.modifiers.new(name, "SOLIDIFY").vertex_group = name
     motion, rig, armature, meshes = chain.built(obj)
-    assert "Bone.001" not in armature.data.bones
-    meshes[0].modifiers["Solidify"].show_viewport = False
+    assert not set(taken) & set(armature.data.bones.keys())
+    for name in taken:
+        meshes[0].modifiers[name].show_viewport = False
     check_replay(motion, rig, meshes)
 
 

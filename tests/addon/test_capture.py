@@ -4,12 +4,13 @@ import math
 import tracemalloc
 
 import bpy
+import builds
 import chain
 import numpy as np
 import pytest
 import scenes
 from mathutils import Matrix
-from ossify import sources
+from ossify.motion import sources
 
 
 def in_world(motion, points):
@@ -80,8 +81,7 @@ def cache_of_scene(obj, path):
 
 @pytest.mark.parametrize("suffix", [".abc", ".usdc"])
 def test_mesh_sequence_cache(tmp_path, suffix):
-    if "alembic_export" not in dir(bpy.ops.wm) or "usd_export" not in dir(bpy.ops.wm):
-        pytest.skip("this Blender is built without Alembic or USD")
+    builds.needs("alembic" if suffix == ".abc" else "usd")
     source = scenes.cached(scenes.grid(), tmp_path / "wave.pc2")
     obj = cache_of_scene(source, tmp_path / f"wave{suffix}")
     assert [modifier.type for modifier in obj.modifiers] == ["MESH_SEQUENCE_CACHE"]

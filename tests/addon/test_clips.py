@@ -9,7 +9,10 @@ import numpy as np
 import pytest
 import scenes
 from chain import converted, curves
-from ossify import actions, clips, convert, formats, options
+from ossify import convert, options
+from ossify.files import outputs
+from ossify.motion import clips
+from ossify.rig import actions
 
 TAKES = 8
 
@@ -169,7 +172,7 @@ def test_written_and_read_back(tmp_path, ending):
     actions.assign(result.armature, bpy.data.actions["Walk"])
     before = scenes.picture()
     path = tmp_path / f"clips.{ending}"
-    formats.write(path, result.armature, result.meshes, 4)
+    outputs.write(path, result.armature, result.meshes, 4)
     scenes.select(result.armature, *result.meshes)
     assert scenes.difference(before, scenes.picture()) == ""
 

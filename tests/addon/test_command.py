@@ -7,10 +7,12 @@ import sys
 from pathlib import Path
 
 import bpy
+import builds
 import numpy as np
 import pytest
 import scenes
-from ossify import command, formats, native, options
+from ossify import command, command_line, native, options
+from ossify.files import inputs
 
 FAST = ["--bones", "4", "--quality", "draft", "--quiet"]
 
@@ -64,8 +66,8 @@ def write_obj(path, points):
 
 @pytest.mark.parametrize("suffix", [".abc", ".usd", ".usdc", ".glb", ".gltf", ".fbx"])
 def test_inputs(tmp_path, suffix):
-    if suffix in {".abc", ".usd", ".usdc"} and "alembic_export" not in dir(bpy.ops.wm):
-        pytest.skip("this Blender is built without Alembic or USD")
+    if suffix in {".abc", ".usd", ".usdc"}:
+        builds.needs("alembic" if suffix == ".abc" else "usd")
     path = export(tmp_path / f"wave{suffix}")
     report = tmp_path / "report.json"
     assert run("convert", path, "--output", tmp_path / "rig.blend", "--report", report, *FAST) == 0
@@ -131,8 +133,8 @@ def test_folder_of_numbered_meshes(tmp_path):
 
 @pytest.mark.parametrize("suffix", [".blend", ".glb", ".fbx", ".usdc"])
 def test_outputs(tmp_path, suffix):
-    if suffix == ".usdc" and "usd_export" not in dir(bpy.ops.wm):
-        pytest.skip("this Blender is built without USD")
+    if suffix == ".usdc":
+        builds.needs("usd")
     path = save_moving(tmp_path / "scene.blend")
     out = tmp_path / "deep" / f"rig{suffix}"
     assert run("convert", path, "--output", out, *FAST) == 0
@@ -174,14 +176,14 @@ def test_wrong_arguments(tmp_path, capsys):
 def test_what_nobody_foresaw_fails_one_input(tmp_path, capsys, monkeypatch):
     good = save_moving(tmp_path / "good.blend")
     bad = save_moving(tmp_path / "bad.blend", scenes.grid("Bad"))
-    opened = formats.Opened._open
+    opened = inputs.Opened._open
 
     def break_on_bad(self):
         if self.path == bad:
             raise ZeroDivisionError("of somebody else")
         opened(self)
 
-    monkeypatch.setattr(formats.Opened, "_open", break_on_bad)
+    monkeypatch.setattr(inputs.Opened, "_open", break_on_bad)
     code = run("convert", bad, good, "--output", tmp_path / "{name}.glb", *FAST)
     assert code == command.FAILED
     assert "It failed (ZeroDivisionError: of somebody else)." in capsys.readouterr().err
@@ -220,10 +222,10 @@ def test_a_process_of_its_own(tmp_path):
 
 
 def test_flags_cover_every_setting_and_imply_what_they_belong_to():
-    parser = command._parser()
+    parser = command_line.make_parser()
 
     def parsed(*flags):
-        return command.options_of(parser.parse_args(["convert", "a.blend", "--output", "b.glb", *flags]))
+        return command_line.options_of(parser.parse_args(["convert", "a.blend", "--output", "b.glb", *flags]))
 
     assert parsed() == options.Options()
     assert parsed("--budget", "0.5").bones_by == "BUDGET"
@@ -265,7 +267,7 @@ def test_damaged_caches_are_refused(tmp_path):
     for name, data in (("short.pc2", b"POINT"), ("wrong.pc2", b"X" * 64), ("short.mdd", b"\0")):
         (tmp_path / name).write_bytes(data)
         with pytest.raises(options.Refusal, match="damaged"):
-            formats.Opened(tmp_path / "sheet.obj", [], tmp_path / name).__enter__()
+            inputs.Opened(tmp_path / "sheet.obj", [], tmp_path / name).__enter__()
     scenes.write_pc2(tmp_path / "other.pc2", np.zeros((3, 7, 3)))
     with pytest.raises(options.Refusal, match="has 7 vertices, but"):
-        formats.Opened(tmp_path / "sheet.obj", [], tmp_path / "other.pc2").__enter__()
+        inputs.Opened(tmp_path / "sheet.obj", [], tmp_path / "other.pc2").__enter__()

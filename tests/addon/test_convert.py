@@ -1,14 +1,15 @@
 """The chain as a whole: progress, cancel and errors anywhere, undo, and sources that change under it."""
 
 import itertools
-import time
 
 import bpy
 import chain
 import numpy as np
 import pytest
 import scenes
-from ossify import build, convert, native, options, report, session
+from ossify import convert, native, options
+from ossify.rig import build, report
+from ossify.ui import session
 
 
 def steps_of(*objects, **chosen):
@@ -52,24 +53,13 @@ def test_a_new_rig_shows_the_frame_that_the_scene_is_in():
     assert shown == pytest.approx(world_points(mesh), abs=1e-6)
 
 
-def unhurried(steps):
-    """The steps, with one alone for the whole wait for the solver."""
-    waited = False
-    for step in steps:
-        if step.wait and waited:
-            time.sleep(0.01)
-            continue
-        waited = step.wait
-        yield step
-
-
 def test_cancelling_at_every_step_leaves_the_file_as_it_was(source):
     bpy.context.scene.frame_set(3)
     before = scenes.picture()
     stages, count = set(), 0
     while True:
         steps = steps_of(source, bones=3)
-        seen = list(itertools.islice(unhurried(steps), count))
+        seen = list(itertools.islice(chain.unhurried(steps), count))
         if len(seen) < count:
             break
         steps.close()

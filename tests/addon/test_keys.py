@@ -7,7 +7,8 @@ import chain
 import numpy as np
 import pytest
 import scenes
-from ossify import channels, rigid
+from ossify.motion import rigid
+from ossify.rig import channels
 
 
 def turns(rng, count):

@@ -1,10 +1,91 @@
-"""Rolls of bones along chains of known hinges."""
+"""Tails of bones, which child continues a limb, and rolls along chains of known hinges."""
 
 import numpy as np
 import pytest
-from ossify import limbs, native, placement
+from ossify import native
+from ossify.skeleton import limbs, placement
 
+NO_FACES = np.empty((0, 3), int)
 SPREAD = np.array([[x, y, z] for x in (-0.1, 0.1) for y in (-0.1, 0.1) for z in (0.05, 0.5, 0.95)])
+
+
+def skeleton_of(parents, joints, **more):
+    count = len(parents)
+    plain = {
+        "root": int(np.flatnonzero(np.array(parents) < 0)[0]),
+        "parents": np.array(parents),
+        "joints": np.array(joints, float),
+        "kinds": ["root" if parent < 0 else "ball" for parent in parents],
+        "axes": np.zeros((count, 3)),
+        "angles": np.full(count, 0.5),
+        "drifts": np.zeros(count),
+        "mirrors": np.full(count, -1),
+        "plane": None,
+        "message": "",
+    }
+    return native.Skeleton(**{**plain, **more})
+
+
+def laid(skeleton, parts, dense=None):
+    """The bones of a body; parts: [n][3] what each of them moves. Also the children that tails lead to."""
+    rest = np.concatenate(parts)
+    owners = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+    dense = np.eye(len(parts))[owners] if dense is None else dense
+    bones = placement.place(rest, dense, NO_FACES, np.eye(3))
+    return bones, limbs.lay(bones, rest, dense, NO_FACES, skeleton, np.eye(3))[1]
+
+
+def rod(start, end, radius=0.1, count=40):
+    """Points around the way from one place to another."""
+    start, end = np.array(start, float), np.array(end, float)
+    way = (end - start) / np.linalg.norm(end - start)
+    side = np.cross(way, (0.36, 0.48, 0.8))
+    side /= np.linalg.norm(side)
+    across = np.stack([side, np.cross(way, side)])
+    turns = 2 * np.pi * np.arange(8) / 8
+    ring = radius * np.stack([np.cos(turns), np.sin(turns)], 1) @ across
+    return np.concatenate([start + t * (end - start) + ring for t in np.linspace(0, 1, count)])
+
+
+def test_an_end_bone_ends_in_the_far_end_of_its_part():
+    """A lower leg with a foot that turns off to the front: the bone does not end above the toes."""
+    foot = [rod((0, 0, 1), (0, 0, 0)), rod((0, 0, 0), (0, -1, 0))]
+    bones, _ = laid(
+        skeleton_of([-1, 0], [(0, 0, 1.5), (0, 0, 1)]), [rod((0, 0, 2), (0, 0, 1)), np.concatenate(foot)]
+    )
+    toes = np.concatenate(foot)[np.concatenate(foot)[:, 1] < -0.6].mean(axis=0)
+    assert np.linalg.norm(bones.tails[1] - toes) < 0.3
+    assert np.linalg.norm(np.concatenate(foot) - bones.tails[1], axis=1).min() < 0.15
+
+
+def test_an_end_bone_is_as_long_as_what_it_rules():
+    """It also has a fifth of what its parent moves, all the way."""
+    parts = [rod((0, 0, 0), (0, 0, 4)), rod((0, 0, 4), (0, 0, 4.5), count=10)]
+    dense = np.zeros((sum(map(len, parts)), 2))
+    dense[: len(parts[0])] = 0.8, 0.2
+    dense[len(parts[0]) :, 1] = 1
+    bones, _ = laid(skeleton_of([-1, 0], [(0, 0, 0), (0, 0, 4)]), parts, dense)
+    assert bones.tails[1] == pytest.approx([0, 0, 4.5], abs=0.1)
+
+
+PELVIS = [rod((0, -2, 0), (0, -1, 0)), rod((0, -1, 0), (0, 0, 0))]
+LEGS = [rod((0.3, 0, 0), (0.4, 0.3, -2)), rod((-0.3, 0, 0), (-0.4, 0.2, -2.1))]
+
+
+def test_one_of_two_legs_does_not_continue_a_pelvis():
+    """Though nobody knows that the body is symmetric."""
+    parts = [*PELVIS, *LEGS]
+    joints = [(0, -1.5, 0), (0, -1, 0), (0.3, 0, 0), (-0.3, 0, 0)]
+    bones, leading = laid(skeleton_of([-1, 0, 1, 1], joints), parts)
+    assert leading.tolist() == [1, -1, -1, -1]
+    assert bones.tails[1] == pytest.approx([0, 0, 0], abs=0.15)
+
+
+def test_a_tail_between_two_legs_continues_a_pelvis():
+    parts = [*PELVIS, *LEGS, rod((0, 0.1, 0), (0, 1.5, 0.2), 0.05, 20)]
+    joints = [(0, -1.5, 0), (0, -1, 0), (0.3, 0, 0), (-0.3, 0, 0), (0, 0.1, 0)]
+    _, leading = laid(skeleton_of([-1, 0, 1, 1, 1], joints), parts)
+    assert leading.tolist() == [1, 4, -1, -1, -1]
 
 
 def stacked(axes, kinds, plane=None):
@@ -12,20 +93,16 @@ def stacked(axes, kinds, plane=None):
     count = len(axes)
     rest = np.concatenate([SPREAD + np.array([0, 0, b]) for b in range(count)])
     dense = np.kron(np.eye(count), np.ones((len(SPREAD), 1)))
-    skeleton = native.Skeleton(
-        root=0,
-        parents=np.arange(count) - 1,
-        joints=np.array([[0.0, 0, b] for b in range(count)]),
+    skeleton = skeleton_of(
+        np.arange(count) - 1,
+        [(0, 0, b) for b in range(count)],
         kinds=kinds,
         axes=np.array(axes, float),
-        angles=np.full(count, 0.5),
-        drifts=np.zeros(count),
         mirrors=np.arange(count) if plane is not None else np.full(count, -1),
         plane=plane,
-        message="",
     )
     bones = placement.place(rest, dense, np.empty((0, 3), int), np.eye(3))
-    limbs.lay(bones, rest, dense, skeleton, np.eye(3))
+    limbs.lay(bones, rest, dense, NO_FACES, skeleton, np.eye(3))
     ways = bones.tails - bones.heads
     ways /= np.linalg.norm(ways, axis=1, keepdims=True)
     return np.stack([np.cross(ways, bones.facing), ways, bones.facing], axis=1)
@@ -53,3 +130,27 @@ def test_in_the_middle_of_a_symmetric_body_x_goes_from_side_to_side():
     axes = [(0, 0, 0), (0.6, 0.8, 0), (0, 1, 0)]
     for found in stacked(axes, ["root", "hinge", "hinge"], plane=np.array([1.0, 0, 0, 0])):
         assert abs(found[0][0]) == pytest.approx(1, abs=1e-6)
+
+
+def test_a_chain_of_which_a_part_has_a_mirror_image_is_not_twisted():
+    """A spine of three bones with an arm; one of the three was taken for the arm's image."""
+    parts = [*(rod((0, 0, b), (0, 0, b + 1)) for b in range(3)), rod((0.5, 0, 2), (1.5, 0.3, 1.8))]
+    skeleton = skeleton_of([-1, 0, 1, 1], [(0, 0, 0), (0, 0, 1), (0, 0, 2), (0.5, 0, 2)])
+    plain, chain = laid(skeleton, parts)
+    assert chain.tolist() == [1, 2, -1, -1]
+    images = {"mirrors": np.array([-1, -1, 3, 2]), "plane": np.array([1.0, 0, 0, 0.3])}
+    found, _ = laid(skeleton._replace(**images), parts)
+    for values, known in ((found.facing, plain.facing), (found.tails, plain.tails)):
+        assert values == pytest.approx(known)
+
+
+def test_mirrored_legs_have_mirrored_rolls():
+    """Also where one bone of them was not found to be an image."""
+    legs = [rod((0.5, 0, 0), (0.6, -0.2, -1)), rod((0.6, -0.2, -1), (0.7, 0.2, -2))]
+    flip = np.array([-1.0, 1, 1])
+    parts = [rod((0, 0, 0), (0, 0, 1)), *legs, *(leg * flip for leg in legs)]
+    joints = [(0, 0, 0), (0.5, 0, 0), (0.6, -0.2, -1), (-0.5, 0, 0), (-0.6, -0.2, -1)]
+    images = {"mirrors": np.array([0, 3, -1, 1, -1]), "plane": np.array([1.0, 0, 0, 0])}
+    found, _ = laid(skeleton_of([-1, 0, 1, 0, 3], joints, **images), parts)
+    for left, right in ((1, 3), (2, 4)):
+        assert found.facing[right] == pytest.approx(found.facing[left] * flip, abs=0.02)

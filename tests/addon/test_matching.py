@@ -7,7 +7,8 @@ import bpy
 import numpy as np
 import pytest
 import scenes
-from ossify import capture, matching, options
+from ossify import options
+from ossify.motion import capture, matching
 
 
 def arrays(obj):

@@ -1,10 +1,15 @@
 """What the buttons do, without a screen."""
 
+import types
+
 import bpy
 import chain
+import ossify
 import pytest
 import scenes
-from ossify import operators, options, panel, properties, sources
+from ossify import options
+from ossify.motion import sources
+from ossify.ui import chosen, operators, operators_refit, operators_skeleton, panel, properties
 
 
 @pytest.fixture
@@ -96,15 +101,15 @@ def test_refusals_reach_a_script_as_words(source):
 def test_what_is_not_a_mesh_is_left_out_beside_one(source):
     camera = scenes.link(bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera")))
     scenes.select(camera, source)
-    assert operators.chosen_objects(bpy.context) == [source]
+    assert chosen.chosen_objects(bpy.context) == [source]
     scenes.select(camera)
-    assert operators.chosen_objects(bpy.context) == [camera]
+    assert chosen.chosen_objects(bpy.context) == [camera]
 
 
 def test_the_active_mesh_comes_first(source):
     other = scenes.grid("Another")
     scenes.select(source, other)
-    assert operators.chosen_objects(bpy.context) == [source, other]
+    assert chosen.chosen_objects(bpy.context) == [source, other]
 
 
 @pytest.mark.usefixtures("source")
@@ -170,13 +175,59 @@ def test_paragraphs_fit_the_sidebar_and_lose_no_word():
 
 
 def test_everything_is_registered():
-    for cls in (*operators.CLASSES, *panel.CLASSES, *properties.CLASSES):
-        assert cls.is_registered
+    rooms = [room for room in ossify._ROOMS if hasattr(room, "CLASSES")]
+    assert {operators, panel, properties} <= set(rooms)
+    for cls in (cls for room in rooms for cls in room.CLASSES):
+        assert cls.is_registered, cls
     assert "convert" in dir(bpy.ops.ossify)
     assert bpy.types.OSSIFY_PT_convert.bl_category == "Ossify"
+
+
+def test_every_operator_says_what_it_and_its_settings_do():
+    for name in dir(bpy.ops.ossify):
+        kind = getattr(bpy.ops.ossify, name).get_rna_type()
+        assert kind.description, name
+        for setting in kind.properties:
+            if setting.identifier != "rna_type" and not setting.is_hidden:
+                assert setting.name, (name, setting.identifier)
+                assert setting.description, (name, setting.identifier)
+                words = [item.description for item in getattr(setting, "enum_items", ())]
+                assert all(words), (name, setting.identifier)
 
 
 @pytest.mark.parametrize("menu", ["VIEW3D_MT_object_animation", "VIEW3D_MT_object_convert"])
 def test_it_is_in_the_menus_and_so_in_the_search(menu):
     assert operators.draw_menu in getattr(bpy.types, menu).draw._draw_funcs
     assert "INTERNAL" not in operators.OSSIFY_OT_convert.bl_options
+
+
+@pytest.mark.parametrize(
+    ("operator", "given", "words"),
+    [
+        (operators_skeleton.OSSIFY_OT_wish, {"wish": "APART"}, "does not join the two"),
+        (operators_refit.OSSIFY_OT_hold, {"what": "BONES", "held": True}, "keep their weights"),
+        (operators_refit.OSSIFY_OT_hold, {"what": "FRAMES", "held": False}, "Let go of this frame"),
+    ],
+)
+def test_a_button_that_does_several_things_tells_which(operator, given, words):
+    assert words in operator.description(bpy.context, types.SimpleNamespace(**given))
+
+
+class Words:
+    """A layout that notes the texts of its buttons."""
+
+    def __init__(self):
+        self.texts = []
+
+    def operator(self, _operator, text="", **_more):
+        self.texts.append(text)
+        return types.SimpleNamespace()
+
+    def separator(self):
+        pass
+
+
+def test_the_menu_of_the_skeleton_is_drawn():
+    layout = Words()
+    operators_skeleton.OSSIFY_MT_skeleton.draw(types.SimpleNamespace(layout=layout), bpy.context)
+    assert layout.texts[:3] == ["Join Bones", "Keep Apart", "Leave It to the Motion"]

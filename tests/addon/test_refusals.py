@@ -53,13 +53,7 @@ def test_nothing_moves():
 
 
 def test_changing_topology():
-    obj = scenes.key_shapes(scenes.grid())
-    nodes = bpy.data.node_groups.new("Grow", "GeometryNodeTree")
-    nodes.interface.new_socket("Geometry", in_out="OUTPUT", socket_type="NodeSocketGeometry")
-    line, time = nodes.nodes.new("GeometryNodeMeshGrid"), nodes.nodes.new("GeometryNodeInputSceneTime")
-    nodes.links.new(time.outputs["Frame"], line.inputs["Vertices X"])
-    nodes.links.new(line.outputs[0], nodes.nodes.new("NodeGroupOutput").inputs[0])
-    obj.modifiers.new("Grow", "NODES").node_group = nodes
+    obj = scenes.growing(scenes.key_shapes(scenes.grid()))
     sentence = refusal(obj, frames="CUSTOM", frame_start=4, frame_end=6)
     assert sentence.startswith("Sheet has 12 vertices in frame 4 and 15 in frame 5: ")
 
@@ -78,25 +72,24 @@ def test_mesh_emptied_by_a_modifier():
     assert refusal(obj) == "Sheet has no vertices."
 
 
-def test_linked_object(tmp_path):
+def linked_sheet(tmp_path):
+    """A sheet that moves, from library.blend"""
     scenes.key_shapes(scenes.grid())
     library = tmp_path / "library.blend"
     bpy.ops.wm.save_as_mainfile(filepath=str(library))
     bpy.ops.wm.read_homefile(use_empty=True)
     with bpy.data.libraries.load(str(library), link=True) as (_, wanted):
         wanted.objects = ["Sheet"]
-    obj = scenes.link(bpy.data.objects["Sheet"])
+    return scenes.link(bpy.data.objects["Sheet"])
+
+
+def test_linked_object(tmp_path):
+    obj = linked_sheet(tmp_path)
     assert "is linked from library.blend" in refusal(obj)
 
 
 def test_read_only_override(tmp_path):
-    scenes.key_shapes(scenes.grid())
-    library = tmp_path / "library.blend"
-    bpy.ops.wm.save_as_mainfile(filepath=str(library))
-    bpy.ops.wm.read_homefile(use_empty=True)
-    with bpy.data.libraries.load(str(library), link=True) as (_, wanted):
-        wanted.objects = ["Sheet"]
-    obj = scenes.link(bpy.data.objects["Sheet"]).override_create(remap_local_usages=True)
+    obj = linked_sheet(tmp_path).override_create(remap_local_usages=True)
     obj.override_library.is_system_override = True
     bpy.context.view_layer.update()
     assert "read-only" in refusal(obj)
@@ -177,7 +170,7 @@ def converted(*objects, **chosen):
 def test_shared_mesh_gets_its_own_copy_and_says_so():
     obj = scenes.key_shapes(scenes.grid())
     other = scenes.link(bpy.data.objects.new("Other", obj.data))
-    result = converted(obj)
+    result = converted(obj, skeleton="NONE")
     assert result.report.notes == ["Sheet's mesh is shared by 2 objects; the rig has a copy of its own."]
     assert result.meshes[0].data != obj.data
     assert other.data == obj.data

@@ -7,7 +7,7 @@ import chain
 import numpy as np
 import pytest
 import scenes
-from ossify import heat
+from ossify.rig import heat
 
 
 @pytest.fixture

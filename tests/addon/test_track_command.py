@@ -1,8 +1,10 @@
 """The command line for takes: several inputs as one rig, and more motion on a rig that is there."""
 
 import json
+from pathlib import Path
 
 import bpy
+import builds
 import numpy as np
 import pytest
 import scenes
@@ -154,3 +156,31 @@ def test_track_refuses_in_words(rig, tmp_path, capsys):
 def test_takes_of_one_name_are_refused(tmp_path):
     walk = take(tmp_path, "walk", 0.0)
     assert run("convert", walk, walk, "--clips", "takes", "--output", tmp_path / "x.blend") == 2
+
+
+def alembic(take):
+    """The take as an .abc in its place."""
+    bpy.ops.wm.obj_import(filepath=str(take), forward_axis="Y", up_axis="Z")
+    obj = bpy.context.object
+    scenes.add_cache(obj, take.with_suffix(".pc2"), "PC2")
+    scenes.select(obj)
+    path = str(take.with_suffix(".abc"))
+    bpy.ops.wm.alembic_export(filepath=path, start=1, end=FRAMES, selected=True, as_background_job=False)
+
+
+@pytest.mark.parametrize("suffix", [".obj", ".abc"])
+def test_names_are_taken_from_where_one_stands(tmp_path, monkeypatch, suffix):
+    for number, name in enumerate(("walk", "jump")):
+        made = take(tmp_path, name, float(number))
+        if suffix == ".abc":
+            builds.needs("alembic")
+            alembic(made)
+    monkeypatch.chdir(tmp_path)
+    assert run("convert", f"walk{suffix}", "--output", "rigs/rig.blend", *FAST) == 0
+    assert run("track", "rigs/rig.blend", f"jump{suffix}", "--output", "rigs/both.blend", "--quiet") == 0
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "rigs" / "both.blend"))
+    assert [clip.name for clip in armature().ossify.clips][1:] == ["jump"]
+    files = [m.filepath for obj in bpy.data.objects for m in obj.modifiers if m.type == "MESH_CACHE"]
+    files += [file.filepath for file in bpy.data.cache_files]
+    assert files
+    assert all(Path(bpy.path.abspath(file)).is_file() for file in files), files

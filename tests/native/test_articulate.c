@@ -139,6 +139,83 @@ TEST(hinges_come_back_as_axes) {
     case_free(&c);
 }
 
+/* From the middle of the vertices that a bone and its parent share, along the true axis. */
+static double boundary_error(const Case *c, int64_t b) {
+    const ossify_rig *truth = &c->made.truth;
+    double sum = 0, middle[3] = {0}, along = 0;
+    for (int64_t v = 0; v < c->made.poses.vertex_count; v++) {
+        double own = 0, above = 0;
+        for (int64_t k = v * truth->influences; k < (v + 1) * truth->influences; k++) {
+            own += truth->influence_bones[k] == b ? (double)truth->influence_weights[k] : 0;
+            above += truth->influence_bones[k] == c->made.skeleton.parents[b]
+                         ? (double)truth->influence_weights[k]
+                         : 0;
+        }
+        sum += fmin(own, above);
+        for (int i = 0; i < 3; i++)
+            middle[i] += fmin(own, above) * (double)c->made.rest[3 * v + i];
+    }
+    for (int i = 0; i < 3; i++)
+        along += (c->skeleton.joints[3 * b + i] - middle[i] / sum) * c->made.skeleton.axes[3 * b + i];
+    return along;
+}
+
+/* With noise the motion seems to say where on its axis a hinge is, and does not: it goes where its bones meet. */
+TEST(a_joint_on_a_pure_hinge_goes_to_where_its_bones_meet) {
+    SyntheticOptions options = {
+        .shape = SHAPE_TUBE, .bones = 4, .frames = 24, .hinges = 1, .noise = 0.004, .seed = 5};
+    Case c = case_of(options, 0);
+    double before[4];
+    for (int b = 1; b < 4; b++) {
+        const double side = boundary_error(&c, b) > 0 ? 0.08 : -0.08;
+        for (int i = 0; i < 3; i++)
+            c.skeleton.joints[3 * b + i] += side * c.skeleton.axes[3 * b + i];
+        before[b] = fabs(boundary_error(&c, b));
+    }
+    CHECK(run(&c) >= 0);
+    check_answer(&c);
+    for (int b = 1; b < 4; b++) {
+        test_case("joint %d was off by %g, is by %g", b, before[b], boundary_error(&c, b));
+        CHECK(fabs(boundary_error(&c, b)) < 0.25 * before[b]);
+        CHECK(axis_error(&c, b) < 0.01);
+    }
+    case_free(&c);
+}
+
+/* The root mean square distance of what a bone moves from its middle, by squared weights. */
+static double part_radius(const Case *c, int64_t b) {
+    const ossify_rig *rig = &c->made.truth;
+    double sum = 0, middle[3] = {0}, square = 0;
+    for (int pass = 0; pass < 2; pass++)
+        for (int64_t i = 0; i < c->made.poses.vertex_count * rig->influences; i++) {
+            const float *p = c->made.rest + 3 * (i / rig->influences);
+            const double w = (double)rig->influence_weights[i] * (double)rig->influence_weights[i];
+            for (int a = 0; a < 3 && rig->influence_bones[i] == b; a++) {
+                sum += pass == 0 ? w / 3 : 0;
+                middle[a] += pass == 0 ? w * (double)p[a] : 0;
+                square += pass == 1 ? w * pow((double)p[a] - middle[a] / sum, 2) : 0;
+            }
+        }
+    return sqrt(square / sum);
+}
+
+TEST(a_joint_goes_no_further_than_its_part_is_large) {
+    SyntheticOptions options = {.shape = SHAPE_TUBE, .vertices = 2000, .bones = 40, .frames = 16};
+    Case c = case_of(options, 0.1);
+    ossify_skeleton before = skeleton_of(&c.skeleton);
+    c.settings.rest_mode = OSSIFY_REST_FIXED;
+    CHECK(run(&c) >= 0);
+    check_answer(&c);
+    for (int b = 1; b < 40; b++) {
+        const double smaller = fmin(part_radius(&c, b), part_radius(&c, c.skeleton.parents[b]));
+        const double moved = apart(c.skeleton.joints + 3 * b, before.joints + 3 * b);
+        test_case("joint %d of a part of %g went %g", b, smaller, moved);
+        CHECK(moved <= 1.1 * smaller); /* weights, and so parts, have changed a little, too */
+    }
+    skeleton_free(&before);
+    case_free(&c);
+}
+
 TEST(a_stiff_joint_stays_where_it_was) {
     SyntheticOptions options = {.shape = SHAPE_TUBE, .bones = 4, .frames = 16, .stiff = 2};
     Case c = case_of(options, 0);
@@ -544,6 +621,70 @@ TEST(an_idle_bone_hangs_on) {
     case_free(&c);
 }
 
+/* All but one of the vertices that follow the bone go to its parent. */
+static void shrink_to_a_point(ossify_rig *rig, int64_t vertices, int32_t b, int32_t parent) {
+    int64_t own = -1;
+    for (int64_t v = 0; v < vertices; v++) {
+        int32_t *bone = rig->influence_bones + v * rig->influences;
+        float *weight = rig->influence_weights + v * rig->influences;
+        if (own < 0 && bone[0] == b && weight[0] == 1) {
+            own = v;
+            continue;
+        }
+        for (int64_t i = 0; i < rig->influences; i++) {
+            for (int64_t j = 0; j < rig->influences && bone[i] == b; j++)
+                if (bone[j] == parent) {
+                    weight[j] += weight[i];
+                    weight[i] = 0;
+                    bone[i] = -1;
+                }
+            bone[i] = bone[i] == b ? parent : bone[i];
+        }
+    }
+    CHECK(own >= 0);
+}
+
+/* The frames become what the rig makes of the rest. */
+static void play(Synthetic *made, const ossify_rig *rig) {
+    const int64_t n = made->poses.vertex_count;
+    for (int64_t j = 0; j < n * made->poses.frame_count; j++) {
+        const int64_t f = j / n, v = j % n;
+        const double rest[3] = {(double)made->rest[3 * v], (double)made->rest[3 * v + 1],
+                                (double)made->rest[3 * v + 2]};
+        double sum[3] = {0};
+        for (int64_t i = v * rig->influences; i < (v + 1) * rig->influences; i++) {
+            double y[3];
+            if (rig->influence_bones[i] < 0)
+                continue;
+            apply(transform_of(rig, f, rig->influence_bones[i]), rest, y);
+            for (int a = 0; a < 3; a++)
+                sum[a] += (double)rig->influence_weights[i] * y[a];
+        }
+        for (int a = 0; a < 3; a++)
+            made->frames[3 * j + a] = (float)sum[a];
+    }
+}
+
+/* A bone that moves one vertex has no size, and none by which its joint, or all of them, had to stay. */
+TEST(a_bone_that_moves_a_point_holds_no_joint_back) {
+    SyntheticOptions options = {.shape = SHAPE_TUBE, .bones = 4, .frames = 16};
+    Case c = case_of(options, 0.03);
+    int leaf = 3;
+    while (leaf == c.skeleton.parents[0] || leaf == c.skeleton.parents[1] || leaf == c.skeleton.parents[2])
+        leaf--;
+    shrink_to_a_point(&c.answer.rig, c.made.poses.vertex_count, leaf, c.skeleton.parents[leaf]);
+    play(&c.made, &c.answer.rig);
+    c.settings.quality = OSSIFY_BEST;
+    CHECK(run(&c) >= 0);
+    check_answer(&c);
+    CHECK(c.answer.info.erms < 0.05);
+    for (int b = 0; b < 4; b++) {
+        test_case("joint %d", b);
+        CHECK(c.skeleton.parents[b] < 0 || b == leaf || joint_error(&c, b) < 1e-3);
+    }
+    case_free(&c);
+}
+
 TEST(a_loose_joint_stays_marked) {
     SyntheticOptions options = {.vertices = 100, .bones = 3, .frames = 6};
     Case c = case_of(options, 0);
@@ -599,6 +740,18 @@ static const char *spoil(Case *c, int what) {
     case 12:
         c->skeleton.parents[2] = -2;
         return "skeleton.parents[2] is -2";
+    case 13:
+        c->skeleton.joint_kinds[1] = 5;
+        return "skeleton.joint_kinds[1] is 5: it must be 0..4";
+    case 14:
+        c->skeleton.joint_kinds[1] = OSSIFY_JOINT_HINGE;
+        c->skeleton.axes[5] = NAN;
+        return "skeleton.axes[1] has length nan: what a hinge turns about must have length 1";
+    case 15:
+        c->skeleton.joint_kinds[2] = OSSIFY_JOINT_HINGE;
+        c->skeleton.axes[6] = c->skeleton.axes[7] = 1;
+        c->skeleton.axes[8] = 0;
+        return "skeleton.axes[2] has length 1.414214";
     default:
         return NULL;
     }

@@ -399,6 +399,33 @@ TEST(iterations_are_bounded_as_asked) {
     synthetic_free(&s);
 }
 
+/* Among these a first round ends with regions that fell apart, and the refit goes on with the weights that were
+ * sound. */
+TEST(a_refit_is_bounded_as_asked) {
+    for (int way = 0; way < 27 && !test_failed(); way++) {
+        SyntheticOptions options = {.shape = (Shape)(way % 3),
+                                    .vertices = 300,
+                                    .frames = 12,
+                                    .bones = 8,
+                                    .influences = 4,
+                                    .noise = 0.02,
+                                    .seed = (uint64_t)(way / 3)};
+        Synthetic s = synthetic_make(options);
+        ossify_settings settings = plain_settings(5);
+        Answer answer;
+        settings.quality = OSSIFY_DRAFT;
+        answer = solve(&s.poses, settings);
+        answer.rig.given = OSSIFY_GIVEN_TRANSFORMS | OSSIFY_GIVEN_WEIGHTS;
+        settings.quality = OSSIFY_BEST;
+        settings.iterations = 15;
+        test_case("shape %d, seed %d", way % 3, way / 3);
+        CHECK(ossify_decompose(&s.poses, &settings, &answer.rig, &answer.info) >= 0);
+        CHECK(answer.info.iterations <= 15);
+        answer_free(&answer);
+        synthetic_free(&s);
+    }
+}
+
 /* ---- odd meshes */
 
 /* One patch a bone, each with its own motion: as many bones as asked for must be found. */
@@ -492,6 +519,8 @@ static void check_ends_well(const ossify_poses *poses, int64_t bones, double mos
         answer = solve(poses, settings);
         CHECK(isfinite(answer.info.erms) && answer.info.erms <= most_erms);
         CHECK(answer.rig.bones >= 1 && answer.rig.bones <= bones);
+        if (answer.info.erms < 1e-4) /* of rounding no iteration takes anything away */
+            CHECK_INT(answer.info.status, OSSIFY_CONVERGED);
         answer_free(&answer);
     }
 }
@@ -868,7 +897,7 @@ TEST(vertices_without_weights_find_their_bones) {
         test_case("locality %d", local);
         CHECK(ossify_decompose(&s.poses, &settings, &answer.rig, &answer.info) >= 0);
         check_rig(&s.poses, &answer.rig, 1);
-        CHECK(answer.info.erms < (local ? 1 : 0.05)); /* a thousandth of the radius where regions are cut */
+        CHECK(answer.info.erms < 1e-3);
         answer_free(&answer);
         synthetic_free(&s);
     }
@@ -890,7 +919,7 @@ TEST(noise_on_a_few_weights_is_undone) {
         CHECK(ossify_decompose(&s.poses, &settings, &again.rig, &again.info) >= 0);
         check_rig(&s.poses, &again.rig, 1);
         test_case("locality %d", local);
-        CHECK(again.info.erms < 1.002 * first.info.erms);
+        CHECK(again.info.erms <= first.info.erms);
         answer_free(&first);
         answer_free(&again);
         synthetic_free(&s);
@@ -994,6 +1023,40 @@ TEST(bones_that_may_leave_lower_the_error) {
     answer_free(&stayed);
     answer_free(&left);
     synthetic_free(&s);
+}
+
+/* All bones but one do nothing, so that there is little to start from: as good as a solve all the same. With a
+ * rest pose that is fixed and not the poses' own, no solve from nothing could know it: it stays. */
+TEST(bones_that_may_all_leave_come_to_what_a_solve_does) {
+    for (int sculpted = 0; sculpted < 2; sculpted++) {
+        Synthetic s = noisy_rig(0);
+        ossify_settings settings = refit_settings(&s);
+        Answer fresh, left = answer_of(&s.poses, &s.truth);
+        size_t bytes = 3 * (size_t)s.poses.vertex_count * sizeof(float);
+        float *rest = malloc(bytes);
+        for (int64_t i = 0; i < s.poses.vertex_count * s.truth.influences; i++) {
+            left.rig.influence_bones[i] = i % s.truth.influences == 0 ? 2 : -1;
+            left.rig.influence_weights[i] = i % s.truth.influences == 0;
+        }
+        settings.rest_mode = sculpted ? OSSIFY_REST_FIXED : OSSIFY_REST_KEPT;
+        for (int64_t i = 0; i < 3 * s.poses.vertex_count && sculpted; i++)
+            left.rig.rest[i] += 0.001f;
+        memcpy(rest, left.rig.rest, bytes);
+        test_case("sculpted %d", sculpted);
+        fresh = solve(&s.poses, settings);
+        settings.relocate = 1;
+        CHECK(ossify_decompose(&s.poses, &settings, &left.rig, &left.info) >= 0);
+        check_rig(&s.poses, &left.rig, 1);
+        CHECK_INT(left.rig.bones, 5);
+        if (sculpted)
+            CHECK(memcmp(left.rig.rest, rest, bytes) == 0);
+        else
+            CHECK(left.info.erms < 1.011 * fresh.info.erms);
+        free(rest);
+        answer_free(&fresh);
+        answer_free(&left);
+        synthetic_free(&s);
+    }
 }
 
 TEST(a_fixed_rest_comes_back_equal_to_the_bit) {

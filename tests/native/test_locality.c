@@ -111,9 +111,29 @@ TEST(stripping_forbids_islands) {
         CHECK(may_use(&locality, v, 0) && may_use(&locality, v, 1));
     }
     CHECK(islands > 0);
-    CHECK(locality_strip(&stage.workshop.call, &stage.problem, &stage.model, &locality) >= islands);
+    CHECK(locality_strip(&stage.workshop.call, &stage.problem, &stage.model, 0, &locality) >= islands);
     for (int v = 0; v < stage.problem.vertices; v++)
         CHECK_INT(may_use(&locality, v, 1), !small[v]);
+    stage_close(&stage);
+    synthetic_free(&s);
+}
+
+/* Weights that stay where they were stripped are found again, others are not looked for. */
+TEST(stripping_again_finds_what_is_left) {
+    Stage stage;
+    Locality locality;
+    Synthetic s = open_strip(&stage, &locality);
+    uint8_t large[400], small[400];
+    int stripped;
+    make_islands(&stage, large, small);
+    CHECK(locality_update(&stage.workshop.call, &stage.problem, &stage.model, 9, 0, &locality));
+    stripped = locality_strip(&stage.workshop.call, &stage.problem, &stage.model, 0, &locality);
+    CHECK(stripped > 0);
+    CHECK_INT(locality_strip(&stage.workshop.call, &stage.problem, &stage.model, 1, &locality), stripped);
+    for (int v = 0; v < stage.problem.vertices; v++)
+        stage.model.bone[2 * v] = small[v] ? 0 : stage.model.bone[2 * v];
+    CHECK_INT(locality_strip(&stage.workshop.call, &stage.problem, &stage.model, 1, &locality), 0);
+    CHECK_INT(locality_strip(&stage.workshop.call, &stage.problem, &stage.model, 0, &locality), 0);
     stage_close(&stage);
     synthetic_free(&s);
 }
@@ -144,7 +164,7 @@ TEST(nothing_is_stripped_where_all_is_local) {
     Locality locality;
     Synthetic s = open_strip(&stage, &locality);
     CHECK(locality_update(&stage.workshop.call, &stage.problem, &stage.model, 0, 1, &locality));
-    CHECK_INT(locality_strip(&stage.workshop.call, &stage.problem, &stage.model, &locality), 0);
+    CHECK_INT(locality_strip(&stage.workshop.call, &stage.problem, &stage.model, 0, &locality), 0);
     stage_close(&stage);
     synthetic_free(&s);
 }

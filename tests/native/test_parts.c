@@ -33,6 +33,22 @@ TEST(the_number_of_parts_is_found) {
     }
 }
 
+TEST(bones_between_the_parts_are_none) {
+    for (uint64_t seed = 1; seed <= (SLOW_BUILD ? 1 : 2); seed++) {
+        SyntheticOptions options = {.shape = SHAPE_BLOBS,
+                                    .vertices = 840,
+                                    .frames = 30,
+                                    .bones = 14,
+                                    .influences = 4,
+                                    .jointed = 1,
+                                    .seed = seed};
+        Synthetic made = synthetic_make(options);
+        test_case("seed %d", (int)seed);
+        CHECK_INT(bones_found(&made, 60, 4, NULL), 14);
+        synthetic_free(&made);
+    }
+}
+
 TEST(noise_is_no_part) {
     for (int parts = 3; parts <= (SLOW_BUILD ? 3 : 9); parts += 3) {
         SyntheticOptions options = {

@@ -115,6 +115,52 @@ TEST(pass_keeps_to_the_candidates) {
     close_noisy(&stage, &s);
 }
 
+/* Also where a vertex may no longer use what it came with. */
+TEST(pass_says_what_error_was_given) {
+    uint8_t candidates[400];
+    double given[400], before[400];
+    const PassPlan plan = {
+        .solve_weights = 1, .solve_rest = 1, .candidates = candidates, .bytes = 1, .given_error = given};
+    Stage stage;
+    Synthetic s = open_noisy(&stage, plain_settings(5));
+    Moments moments;
+    int changed = 0;
+    CHECK(pass_make(&stage.workshop.call, &stage.problem, &stage.model, &moments));
+    for (int v = 0; v < stage.problem.vertices; v++) {
+        candidates[v] = (uint8_t)(1 << v % 5);
+        before[v] = model_distance(&stage.problem, &stage.model, v);
+    }
+    pass_run(&stage.workshop.call, &stage.problem, &stage.model, &moments, &plan);
+    for (int v = 0; v < stage.problem.vertices; v++) {
+        CHECK_NEAR(given[v], before[v], 1e-9);
+        changed += fabs(model_distance(&stage.problem, &stage.model, v) - before[v]) > 1e-6;
+    }
+    CHECK(changed > stage.problem.vertices / 2);
+    close_noisy(&stage, &s);
+}
+
+TEST(pass_over_some_blocks_leaves_the_others) {
+    const uint8_t only[] = {0, 1, 0, 0, 0, 0, 0};
+    const PassPlan plan = {.solve_weights = 1, .only = only};
+    Stage stage;
+    Synthetic s = open_noisy(&stage, plain_settings(5));
+    Moments moments;
+    Model before;
+    double value;
+    CHECK(stage.problem.blocks > 1 && stage.problem.blocks <= (int)sizeof only);
+    CHECK(model_make(&stage.workshop.call, &stage.problem, 5, 3, &before));
+    CHECK(pass_make(&stage.workshop.call, &stage.problem, &stage.model, &moments));
+    pass_run(&stage.workshop.call, &stage.problem, &stage.model, &moments, &(PassPlan){0});
+    model_copy(&stage.problem, &stage.model, &before);
+    value = pass_run(&stage.workshop.call, &stage.problem, &stage.model, &moments, &plan);
+    CHECK_NEAR(value, model_objective(&stage.problem, &stage.model), 1e-9 * value);
+    CHECK(value < model_squared_error(&stage.problem, &before));
+    for (int v = 0; v < stage.problem.vertices; v++)
+        CHECK(v / BLOCK == 1 ||
+              memcmp(stage.model.weight + 3 * v, before.weight + 3 * v, 3 * sizeof(double)) == 0);
+    close_noisy(&stage, &s);
+}
+
 TEST(pass_with_every_bone_a_candidate_is_the_plain_pass) {
     uint8_t candidates[400];
     const PassPlan plain = {.solve_weights = 1},

@@ -46,6 +46,7 @@ TEST(any_number_of_threads_gives_the_same_bits) {
         settings.quality = way < 6 ? OSSIFY_NORMAL : way == 6 ? OSSIFY_BEST : OSSIFY_DRAFT;
         settings.iterations = 10;
         settings.start = way % 4;
+        settings.jointed = way == 0 || way == 6;
         test_case("quality %d, flexible %d, locality %d", (int)settings.quality, way % 2, way / 2 % 2);
         check_threads(&s, settings, NULL);
         synthetic_free(&s);

@@ -250,8 +250,8 @@ TEST(shells_make_one_tree_or_a_forest) {
 }
 
 /* A body and its mirror image in the plane x = 3, as one. */
-static Found doubled(void) {
-    SyntheticOptions options = {.bones = 5, .vertices = 400, .frames = 16, .seed = 9};
+static Found doubled(int vertices) {
+    SyntheticOptions options = {.bones = 5, .vertices = vertices, .frames = 16, .seed = 9};
     Found one = prepare(options), two = {0};
     const int64_t n = one.made.poses.vertex_count, f = one.made.poses.frame_count,
                   k = one.made.truth.influences;
@@ -294,26 +294,122 @@ static Found doubled(void) {
     return two;
 }
 
-TEST(a_mirrored_body_has_a_mirrored_skeleton) {
-    Found found = doubled();
-    found.skeleton.symmetry = OSSIFY_SYMMETRY_FOUND;
-    found.skeleton.root = -1;
-    connect(&found);
-    CHECK(found.status >= 0);
-    CHECK_INT(found.skeleton.symmetry, OSSIFY_SYMMETRY_FOUND);
-    CHECK_NEAR(fabs(found.skeleton.plane[0]), 1, 1e-6);
-    CHECK_NEAR(found.skeleton.plane[3] / found.skeleton.plane[0], 3, 1e-6);
+static void check_mirrored(Found *found) {
+    found->skeleton.symmetry = OSSIFY_SYMMETRY_FOUND;
+    found->skeleton.root = -1;
+    connect(found);
+    CHECK(found->status >= 0);
+    CHECK_INT(found->skeleton.symmetry, OSSIFY_SYMMETRY_FOUND);
+    CHECK_NEAR(fabs(found->skeleton.plane[0]), 1, 1e-6);
+    CHECK_NEAR(found->skeleton.plane[3] / found->skeleton.plane[0], 3, 1e-6);
     for (int b = 0; b < 10; b++) {
-        const int other = found.skeleton.mirrors[b], above = found.skeleton.parents[b];
+        const int other = found->skeleton.mirrors[b], above = found->skeleton.parents[b];
         CHECK_INT(other, (b + 5) % 10);
-        if (above < 0 || found.skeleton.parents[other] != found.skeleton.mirrors[above])
+        if (above < 0 || found->skeleton.parents[other] != found->skeleton.mirrors[above])
             continue;
-        const double *x = found.skeleton.joints + 3 * b, *y = found.skeleton.joints + 3 * other;
-        CHECK_NEAR(x[0] + y[0], 2 * found.skeleton.plane[3] / found.skeleton.plane[0], 1e-9);
+        const double *x = found->skeleton.joints + 3 * b, *y = found->skeleton.joints + 3 * other;
+        CHECK_NEAR(x[0] + y[0], 2 * found->skeleton.plane[3] / found->skeleton.plane[0], 1e-9);
         CHECK_NEAR(x[1], y[1], 1e-9);
         CHECK_NEAR(x[2], y[2], 1e-9);
     }
+}
+
+TEST(a_mirrored_body_has_a_mirrored_skeleton) {
+    static const int vertices[] = {400, 12000};
+    for (int i = 0; i < 2; i++) {
+        Found found = doubled(vertices[i]);
+        test_case("%d vertices", (int)found.made.poses.vertex_count);
+        check_mirrored(&found);
+        found_free(&found);
+    }
+}
+
+TEST(a_sheet_is_not_mirrored_in_its_own_plane) {
+    Found found = doubled(2000);
+    for (int64_t v = 0; v < found.made.poses.vertex_count; v++) { /* its two sides are only nearly alike */
+        found.made.truth.rest[3 * v] += (float)(0.002 * sin((double)v));
+        found.made.truth.rest[3 * v + 2] = 0.25F;
+    }
+    found.skeleton.symmetry = OSSIFY_SYMMETRY_FOUND;
+    connect(&found);
+    CHECK_INT(found.skeleton.symmetry, OSSIFY_SYMMETRY_FOUND);
+    CHECK(fabs(found.skeleton.plane[2]) < 0.01);
     found_free(&found);
+}
+
+/* Root mean square distance from a vertex to the nearest other one. */
+static double spacing_of(const float *rest, int64_t n) {
+    double sum = 0;
+    for (int64_t v = 0; v < n; v++) {
+        double least = INFINITY;
+        for (int64_t u = 0; u < n; u++) {
+            double square = 0;
+            for (int a = 0; a < 3; a++)
+                square += pow((double)rest[3 * v + a] - (double)rest[3 * u + a], 2);
+            least = u == v ? least : fmin(least, square);
+        }
+        sum += least;
+    }
+    return sqrt(sum / (double)n);
+}
+
+typedef enum Thin { BENT, IN_WAVES, LAYERS, THIN } Thin;
+
+/* Vertices spread over a horn, which is lopsided, none above another, at a root mean square height of 1. */
+static void spread(Thin kind, float *rest, int64_t n) {
+    double mean = 0, square = 0;
+    for (int64_t v = 0; v < n; v++) {
+        const double u = fmod(0.5 + 0.7548776662466927 * (double)v, 1);
+        const double w = fmod(0.5 + 0.5698402909980532 * (double)v, 1);
+        const double height[THIN] = {cos(2.5 * (u - 0.5)), cos(20 * u), 2 * (double)(v % 2) - 1};
+        rest[3 * v] = (float)(2 * u);
+        rest[3 * v + 1] = (float)(0.9 * u * u + w * (0.15 + 0.6 * u));
+        rest[3 * v + 2] = (float)height[kind];
+        mean += height[kind] / (double)n;
+    }
+    for (int64_t v = 0; v < n; v++)
+        square += pow((double)rest[3 * v + 2] - mean, 2) / (double)n;
+    for (int64_t v = 0; v < n; v++)
+        rest[3 * v + 2] = (float)(((double)rest[3 * v + 2] - mean) / sqrt(square));
+}
+
+/* Half a percent of the size and two spacings: how far off a mirrored vertex may land. */
+static double most_off(Thin kind, float *rest, int64_t n) {
+    double low[3] = {INFINITY, INFINITY, 0}, high[3] = {-INFINITY, -INFINITY, 0};
+    spread(kind, rest, n);
+    for (int64_t i = 0; i < 3 * n; i++) {
+        if (i % 3 == 2) {
+            rest[i] *= kind == LAYERS; /* a sheet as if flat, layers far apart */
+        } else {
+            low[i % 3] = fmin(low[i % 3], (double)rest[i]);
+            high[i % 3] = fmax(high[i % 3], (double)rest[i]);
+        }
+    }
+    return 0.005 * distance(low, high) + 2 * spacing_of(rest, n);
+}
+
+/* A mirrored vertex lands twice its height from where it was: when that is further than it may be off, a body has its
+ * mirror; when it is less, all its vertices land on themselves. A sheet has none however it bends. */
+TEST(a_thin_body_is_mirrored_as_soon_as_that_can_be_seen) {
+    static const double factor[] = {0.5, 0.8, 0.95, 1.01, 1.02, 1.05, 1.1, 1.25, 1.6, 1.9, 2.2, 3};
+    for (int i = 0; i < 3 * THIN * 12; i++) {
+        const Thin kind = (Thin)(i / 3 % THIN);
+        SyntheticOptions options = {.bones = 3, .vertices = 200 << i % 3, .frames = 3, .faceless = 1};
+        Found found = prepare(options);
+        const int64_t n = found.made.poses.vertex_count;
+        float *rest = found.made.truth.rest;
+        const double most = most_off(kind, rest, n), times = factor[i / 9];
+        spread(kind, rest, n);
+        for (int64_t v = 0; v < n; v++)
+            rest[3 * v + 2] *= (float)(0.5 * times * most);
+        found.skeleton.symmetry = OSSIFY_SYMMETRY_FOUND;
+        test_case("kind %d, %d vertices, %g of the limit", (int)kind, (int)n, times);
+        connect(&found);
+        const int mirrored =
+            found.skeleton.symmetry == OSSIFY_SYMMETRY_FOUND && fabs(found.skeleton.plane[2]) > 0.9;
+        CHECK_INT(mirrored, kind == LAYERS && times > 1);
+        found_free(&found);
+    }
 }
 
 /* A bone of a body made by hand: a ball of vertices that is all its own. */
@@ -323,14 +419,32 @@ typedef struct Limb {
     double turn; /* radians, in space */
 } Limb;
 
-/* Turns by `turn` about a direction that wanders, another one for each bone. */
-static void turned(double turn, int b, int64_t f, double r[9]) {
-    const double t = 0.9 * (double)f + 2.3 * b, u = 1.7 * (double)f + 1.1 * b;
-    const double n[3] = {sin(t) * cos(u), sin(t) * sin(u), cos(t)}, c = cos(turn), s = sin(turn);
+static void turn_about(const double n[3], double turn, double r[9]) {
+    const double c = cos(turn), s = sin(turn);
     for (int i = 0; i < 9; i++) {
         const int row = i / 3, column = i % 3;
         const double across = row == column ? 0 : (column - row + 3) % 3 == 1 ? -1 : 1;
         r[i] = (row == column ? c : across * s * n[3 - row - column]) + (1 - c) * n[row] * n[column];
+    }
+}
+
+/* Turns by `turn` about a direction that wanders, another one for each bone. */
+static void turned(double turn, int b, int64_t f, double r[9]) {
+    const double t = 0.9 * (double)f + 2.3 * b, u = 1.7 * (double)f + 1.1 * b;
+    const double n[3] = {sin(t) * cos(u), sin(t) * sin(u), cos(t)};
+    turn_about(n, turn, r);
+}
+
+/* Hangs the bone where its parent takes its joint; r is its turn in space. */
+static void hang(double *all, int b, int parent, const double x[3], const double r[9]) {
+    const double *above = parent < 0 ? NULL : all + 12 * parent;
+    for (int i = 0; i < 3; i++) {
+        double *row = all + 12 * b + 4 * i;
+        memcpy(row, r + 3 * i, 3 * sizeof *row);
+        row[3] = -(row[0] * x[0] + row[1] * x[1] + row[2] * x[2]);
+        row[3] += !above ? x[i]
+                         : above[4 * i] * x[0] + above[4 * i + 1] * x[1] + above[4 * i + 2] * x[2] +
+                               above[4 * i + 3];
     }
 }
 
@@ -354,17 +468,9 @@ static Found body_by_hand(const Limb *limb, int bones) {
     for (int64_t f = 0; f < found.made.poses.frame_count; f++) {
         double *all = rig->transforms + 12 * f * rig->bone_capacity;
         for (int b = 0; b < bones; b++) {
-            const double *x = limb[b].joint, *above = limb[b].parent < 0 ? NULL : all + 12 * limb[b].parent;
             double r[9];
             turned(limb[b].turn, b, f, r);
-            for (int i = 0; i < 3; i++) {
-                double *row = all + 12 * b + 4 * i;
-                memcpy(row, r + 3 * i, 3 * sizeof *row);
-                row[3] = -(row[0] * x[0] + row[1] * x[1] + row[2] * x[2]);
-                row[3] += !above ? x[i]
-                                 : above[4 * i] * x[0] + above[4 * i + 1] * x[1] + above[4 * i + 2] * x[2] +
-                                       above[4 * i + 3];
-            }
+            hang(all, b, limb[b].parent, limb[b].joint, r);
         }
     }
     found.skeleton.root = -1;
@@ -416,6 +522,107 @@ TEST(a_bone_with_a_mirror_image_is_not_the_root) {
     connect(&found);
     CHECK_INT(found.skeleton.root, 1);
     found_free(&found);
+}
+
+/* Three swings of their own; bone 1 undoes most of what bone 0 does. */
+static void swing(int b, int64_t f, double w[3]) {
+    const double t = 0.2 * (double)f, own = b == 1 ? 0.1 : 0.4;
+    double above[3] = {0};
+    if (b == 1)
+        swing(0, f, above);
+    for (int i = 0; i < 3; i++)
+        w[i] = own * sin((0.8 + 0.37 * i + 0.23 * b) * t + 1.9 * i + b) - 0.6 * above[i];
+}
+
+/* A chain of swings; with `jump` the frames are in no order. */
+static void swing_chain(Found *found, int64_t jump) {
+    const int64_t frames = found->made.poses.frame_count;
+    for (int64_t f = 0; f < frames; f++) {
+        double *all =
+            found->made.truth.transforms + 12 * (jump * f % frames) * found->made.truth.bone_capacity;
+        double in_space[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+        for (int b = 0; b < found->made.truth.bones; b++) {
+            double w[3], own[9], r[9] = {0};
+            swing(b, f, w);
+            const double angle = sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2]);
+            turn_about((double[3]){w[0] / angle, w[1] / angle, w[2] / angle}, angle, own);
+            for (int i = 0; i < 27; i++)
+                r[i / 9 * 3 + i % 3] += in_space[i / 9 * 3 + i / 3 % 3] * own[i / 3 % 3 * 3 + i % 3];
+            memcpy(in_space, r, sizeof r);
+            hang(all, b, b - 1, found->made.skeleton.joints + 3 * b, r);
+        }
+    }
+    found->skeleton.root = -1;
+}
+
+static double turn_in_space(const Found *found, int b) {
+    double sum = 0;
+    for (int64_t f = 0; f < found->made.poses.frame_count; f++)
+        for (int i = 0; i < 9; i++) {
+            const double *m = found->made.truth.transforms + 12 * (f * found->made.truth.bone_capacity + b);
+            sum += pow(m[4 * (i / 3) + i % 3] - (i % 4 == 0), 2);
+        }
+    return sum;
+}
+
+TEST(what_swings_by_itself_is_the_root_although_another_turns_less) {
+    Found found = prepare((SyntheticOptions){.bones = 4, .vertices = 400, .frames = 67, .faceless = 1});
+    swing_chain(&found, 1);
+    CHECK(turn_in_space(&found, 1) < 0.5 * turn_in_space(&found, 0));
+    connect(&found);
+    CHECK(found.status >= 0);
+    CHECK_INT(found.skeleton.root, 0);
+    swing_chain(&found, 29);
+    connect(&found);
+    CHECK_INT(found.skeleton.root, 1); /* poses in no order swing in no way */
+    found_free(&found);
+    found = prepare((SyntheticOptions){.bones = 4, .vertices = 400, .frames = 19, .faceless = 1});
+    swing_chain(&found, 1);
+    connect(&found);
+    CHECK_INT(found.skeleton.root, 1); /* and a few poses say nothing */
+    found_free(&found);
+}
+
+/* The whole body turns about z, by `total` from the first frame to the last. */
+static void turn_body(Found *found, double total) {
+    const ossify_rig *rig = &found->made.truth;
+    const int64_t frames = found->made.poses.frame_count;
+    for (int64_t i = 0; i < frames * rig->bones; i++) {
+        const int64_t f = i / rig->bones;
+        double *m = rig->transforms + 12 * (f * rig->bone_capacity + i % rig->bones);
+        const double angle = total * (double)f / (double)frames, c = cos(angle), s = sin(angle);
+        for (int k = 0; k < 4; k++) {
+            const double x = m[k], y = m[4 + k];
+            m[k] = c * x - s * y;
+            m[4 + k] = s * x + c * y;
+        }
+    }
+}
+
+/* Of a chain: what turns least, and lies in the middle. */
+static int64_t quietest_of_chain(const Found *found) {
+    const int last = (int)found->made.truth.bones - 1;
+    int64_t best = 0;
+    double least = INFINITY;
+    for (int b = 0; b <= last; b++) {
+        const double turns = turn_in_space(found, b) * (1 + (b > last - b ? b : last - b));
+        best = turns < least ? b : best;
+        least = turns < least ? turns : least;
+    }
+    return best;
+}
+
+TEST(a_body_that_turns_has_no_bone_that_swings_by_itself) {
+    for (int third = 1; third <= 9; third++) {
+        Found found = prepare((SyntheticOptions){.bones = 4, .vertices = 400, .frames = 67, .faceless = 1});
+        swing_chain(&found, 1);
+        turn_body(&found, 2 + third / 3.0);
+        test_case("turned by %g", 2 + third / 3.0);
+        connect(&found);
+        CHECK(found.status >= 0);
+        CHECK_INT(found.skeleton.root, quietest_of_chain(&found));
+        found_free(&found);
+    }
 }
 
 TEST(a_given_plane_is_taken_and_a_lopsided_body_has_none) {

@@ -23,6 +23,7 @@ typedef enum Way {
     UNTIL,
     BUDGET,
     PARTS,
+    JOINTED,
     GIVEN_ALL,
     GIVEN_WEIGHTS,
     GIVEN_TRANSFORMS,
@@ -41,35 +42,12 @@ typedef enum Way {
     WAYS
 } Way;
 
-static const char *const NAMES[WAYS] = {"plain",
-                                        "locality off",
-                                        "flexible",
-                                        "free rest",
-                                        "no rest",
-                                        "faceless",
-                                        "thinned",
-                                        "faces",
-                                        "spectral",
-                                        "tried",
-                                        "best",
-                                        "until",
-                                        "budget",
-                                        "parts",
-                                        "given all",
-                                        "given weights",
-                                        "given transforms",
-                                        "tracked",
-                                        "groups held",
-                                        "relocated",
-                                        "priced",
-                                        "added",
-                                        "split",
-                                        "two threads",
-                                        "connected",
-                                        "articulated",
-                                        "stretched",
-                                        "mirrored",
-                                        "posed"};
+static const char *const NAMES[WAYS] = {
+    "plain",       "locality off", "flexible",    "free rest", "no rest",       "faceless",
+    "thinned",     "faces",        "spectral",    "tried",     "best",          "until",
+    "budget",      "parts",        "jointed",     "given all", "given weights", "given transforms",
+    "tracked",     "groups held",  "relocated",   "priced",    "added",         "split",
+    "two threads", "connected",    "articulated", "stretched", "mirrored",      "posed"};
 
 static uint8_t HELD[64]; /* all of them, once a trial is made */
 static const uint8_t GROUPS[4] = {0, 1, 0, 0};
@@ -127,7 +105,9 @@ static Trial trial_of(Way way) {
     Trial t = {.way = way};
     t.made = synthetic_make(options);
     t.settings = plain_settings(3);
-    t.settings.quality = way == BEST ? OSSIFY_BEST : way == UNTIL ? OSSIFY_NORMAL : OSSIFY_DRAFT;
+    t.settings.quality = way == BEST                      ? OSSIFY_BEST
+                         : way == UNTIL || way == JOINTED ? OSSIFY_NORMAL
+                                                          : OSSIFY_DRAFT;
     t.settings.iterations = 3;
     t.settings.influences = 2;
     t.settings.locality = way != LOCALITY_OFF;
@@ -176,6 +156,7 @@ static Trial trial_of(Way way) {
     }
     t.before.rig.held_groups = way == GROUPS_HELD ? GROUPS : NULL;
     t.settings.relocate = way == RELOCATED;
+    t.settings.jointed = way == JOINTED;
     return t;
 }
 

@@ -267,3 +267,82 @@ TEST(a_hundred_bones_are_tracked) {
     answer_free(&answer);
     synthetic_free(&s);
 }
+
+/* How often a wish to cancel would be heard. */
+static int64_t polls_of(int vertices) {
+    SyntheticOptions options = {.shape = SHAPE_TUBE, .vertices = vertices, .frames = 5, .bones = BONES};
+    Synthetic s = synthetic_make(options);
+    ossify_settings settings = track_settings(&s);
+    Answer answer = answer_of(&s.poses, &s.truth);
+    uint8_t *held = malloc((size_t)s.poses.vertex_count);
+    Watcher watcher = {0};
+    memset(held, 1, (size_t)s.poses.vertex_count);
+    answer.rig.held_vertices = held;
+    answer.rig.given = OSSIFY_GIVEN_WEIGHTS;
+    watcher_join(&watcher, &settings);
+    CHECK(ossify_decompose(&s.poses, &settings, &answer.rig, &answer.info) >= 0);
+    free(held);
+    answer_free(&answer);
+    synthetic_free(&s);
+    return watcher.calls;
+}
+
+/* While vertices are gathered, and while frames are summed. */
+TEST(a_larger_mesh_is_not_deaf_for_longer) {
+    CHECK(polls_of(24000) - polls_of(4000) >= 2 * 20000 / 1024);
+}
+
+/* Weights spread over bones that no neighbour has: of three bones, or of as many as a vertex may have. */
+static void scatter(Synthetic *s, int64_t used) {
+    ossify_rig *rig = &s->truth;
+    for (int64_t i = 0; i < s->poses.vertex_count * rig->influences; i++) {
+        const int64_t v = i / rig->influences, k = i % rig->influences;
+        rig->influence_bones[i] = k < used ? (int32_t)((7 * v + k * (v % 2 + 1)) % rig->bones) : -1;
+        rig->influence_weights[i] = k < used ? 1.0F / (float)used : 0;
+    }
+}
+
+/* The frames become what the rig makes of the rest. */
+static void play(Synthetic *s) {
+    const ossify_rig *rig = &s->truth;
+    const int64_t n = s->poses.vertex_count;
+    for (int64_t j = 0; j < 3 * n * s->poses.frame_count; j++) {
+        const int64_t f = j / (3 * n), v = j / 3 % n, a = j % 3;
+        const float *p = s->rest + 3 * v;
+        double y = 0;
+        for (int64_t i = v * rig->influences; i < (v + 1) * rig->influences; i++) {
+            const int64_t b = rig->influence_bones[i];
+            const double *m = rig->transforms + 12 * (f * rig->bone_capacity + (b < 0 ? 0 : b)) + 4 * a;
+            if (b >= 0)
+                y += (double)rig->influence_weights[i] *
+                     (m[0] * (double)p[0] + m[1] * (double)p[1] + m[2] * (double)p[2] + m[3]);
+        }
+        s->frames[j] = (float)y;
+    }
+}
+
+/* Wherever vertices are put together by their bones, patches of one bone or of a few vertices, none is lost: from the
+ * truth, the motion does not move. */
+TEST(any_mixture_of_bones_is_tracked) {
+    static const int64_t used[] = {0, 3, 16}; /* 0: as it was made, one bone a patch */
+    for (int way = 0; way < 3; way++) {
+        SyntheticOptions options = {
+            .vertices = 2500, .frames = 3, .bones = 40, .influences = way == 0 ? 1 : 16, .seed = 8};
+        Synthetic s = synthetic_make(options);
+        if (way > 0)
+            scatter(&s, used[way]);
+        play(&s);
+        ossify_settings settings = track_settings(&s);
+        Answer answer = answer_of(&s.poses, &s.truth);
+        uint8_t *held = malloc((size_t)s.poses.vertex_count);
+        double most;
+        memset(held, 1, (size_t)s.poses.vertex_count);
+        answer.rig.held_vertices = held;
+        test_case("%d bones a vertex", (int)used[way]);
+        CHECK(ossify_decompose(&s.poses, &settings, &answer.rig, &answer.info) >= 0);
+        CHECK(replay_error(&s.poses, &answer.rig, &most) < 2e-7);
+        free(held);
+        answer_free(&answer);
+        synthetic_free(&s);
+    }
+}

@@ -1,186 +1,15 @@
-"""addon/native.py: the mirror of ossify.h, errors, jobs."""
+"""addon/native: settings and arrays in, rigs and skeletons out, and what is refused."""
 
 import ctypes
-import os
-import shutil
-import subprocess
 import sys
-import time
-from pathlib import Path
 
 import numpy as np
 import pytest
+from solves import few, refusal
 
 import made_up
 import native
-
-ROOT = Path(__file__).resolve().parents[2]
-WORDS = {
-    "RIGID FLEXIBLE": native.BONE_KINDS,
-    "DRAFT NORMAL BEST": native.QUALITIES,
-    "REST_FIXED REST_KEPT REST_FREE": native.REST_MODES,
-    "BUDGET_NONE BUDGET_RMS BUDGET_MAXIMUM BUDGET_PARTS": native.BUDGET_KINDS,
-    "STAGE_PREPARE STAGE_START STAGE_EXPLORE STAGE_REFINE STAGE_FINISH STAGE_SKELETON": native.STAGES,
-    "JOINT_ROOT JOINT_BALL JOINT_HINGE JOINT_STIFF JOINT_LOOSE": native.JOINT_KINDS,
-    "SYMMETRY_NONE SYMMETRY_FOUND SYMMETRY_GIVEN": native.SYMMETRIES,
-}
-
-
-@pytest.fixture(scope="module")
-def eel():
-    return made_up.eel(vertices=400, frames=12, bones=3)
-
-
-@pytest.fixture(scope="module")
-def large():
-    """Enough work for a job to be caught at it."""
-    return made_up.eel(vertices=20000, frames=40, bones=10)
-
-
-def few(**chosen):
-    return native.Settings(**{"bones": 3, "quality": "draft", "threads": 1, **chosen})
-
-
-def refusal(*arguments, **named):
-    with pytest.raises(native.OssifyError) as caught:
-        native.decompose(*arguments, **named)
-    assert caught.value.status == native.Status.BAD_ARGUMENT
-    return str(caught.value)
-
-
-# ---- the mirror
-
-
-@pytest.fixture(scope="module")
-def c_numbers(tmp_path_factory):
-    """What the C compiler says about ossify.h: sizes, offsets and constants."""
-    compiler = shutil.which(os.environ.get("CC", "cc").split()[0])
-    if not compiler:
-        pytest.skip("no C compiler")
-    prints = []
-    for struct, mirror in native.STRUCTS.items():
-        prints.append(f'printf("{struct} %zu\\n", sizeof({struct}));')
-        for name, *_ in mirror._fields_:
-            prints.append(f'printf("{struct}.{name} %zu\\n", offsetof({struct}, {name}));')
-    constants = ["MESSAGE_LENGTH", "MAX_INFLUENCES", "MAX_BONES", "STAGES"]
-    constants += ["GIVEN_TRANSFORMS", "GIVEN_WEIGHTS", *native.Status.__members__]
-    constants += " ".join(WORDS).split()
-    prints += [f'printf("{name} %d\\n", (int)OSSIFY_{name});' for name in constants]
-    folder = tmp_path_factory.mktemp("mirror")
-    source = "#include <stddef.h>\n#include <stdio.h>\n#include <ossify.h>\nint main(void) {\n"
-    (folder / "mirror.c").write_text(source + "\n".join(prints) + "\nreturn 0;\n}\n")
-    program = folder / "mirror"
-    include = f"-I{ROOT / 'native'}"
-    subprocess.run([compiler, "-std=c11", include, str(folder / "mirror.c"), "-o", str(program)], check=True)
-    said = subprocess.run([str(program)], check=True, capture_output=True, text=True).stdout
-    return {name: int(number) for name, number in map(str.split, said.splitlines())}
-
-
-@pytest.mark.parametrize("struct", native.STRUCTS)
-def test_struct_has_the_fields_of_the_header(c_numbers, struct):
-    mirror = native.STRUCTS[struct]
-    assert ctypes.sizeof(mirror) == c_numbers[struct]
-    end = 0
-    for name, kind in mirror._fields_:
-        assert getattr(mirror, name).offset == c_numbers[f"{struct}.{name}"] == end, name
-        assert ctypes.sizeof(kind) % 8 == 0, name
-        end += ctypes.sizeof(kind)
-    assert end == c_numbers[struct], "a field of the header is missing"
-
-
-def test_constants_are_those_of_the_header(c_numbers):
-    assert native.MESSAGE_LENGTH == c_numbers["MESSAGE_LENGTH"]
-    assert native.MAX_INFLUENCES == c_numbers["MAX_INFLUENCES"]
-    assert native.MAX_BONES == c_numbers["MAX_BONES"]
-    assert len(native.STAGES) == c_numbers["STAGES"]
-    assert native._GIVEN_TRANSFORMS == c_numbers["GIVEN_TRANSFORMS"]
-    assert native._GIVEN_WEIGHTS == c_numbers["GIVEN_WEIGHTS"]
-    for name, value in native.Status.__members__.items():
-        assert value == c_numbers[name]
-
-
-@pytest.mark.parametrize("names", WORDS)
-def test_words_stand_in_the_order_of_the_header(c_numbers, names):
-    for index, (name, word) in enumerate(zip(names.split(), WORDS[names], strict=True)):
-        assert c_numbers[name] == index
-        assert name.lower().endswith(word)
-
-
-# ---- the library
-
-
-def run_elsewhere(tmp_path, code, library=None, manifest=None):
-    """Runs code with a copy of native.py that stands alone."""
-    shutil.copy(native.__file__, tmp_path / "native.py")
-    if manifest:
-        (tmp_path / "blender_manifest.toml").write_text(manifest)
-    environment = {k: v for k, v in os.environ.items() if k != "OSSIFY_LIBRARY"}
-    if library:
-        environment["OSSIFY_LIBRARY"] = str(library)
-    command = [sys.executable, "-c", code]
-    return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-
-
-SAY_ERROR = """
-import native
-try:
-    native.Settings()
-except native.LibraryError as error:
-    print(error)
-"""
-
-
-def test_a_missing_library_is_explained(tmp_path):
-    said = run_elsewhere(tmp_path, SAY_ERROR).stdout
-    assert native.library_name() in said
-    assert str(tmp_path) in said
-    assert "make lib" in said
-
-
-def test_a_missing_library_is_named_with_its_zip(tmp_path):
-    code = f"""
-import platform, sys
-sys.platform, platform.machine = "darwin", lambda: "arm64"
-{SAY_ERROR}"""
-    said = run_elsewhere(tmp_path, code, manifest='version = "1.2.3"').stdout
-    assert "libossify.dylib for macos-arm64 was not found" in said
-    assert "ossify-1.2.3-macos_arm64.zip" in said
-
-
-def test_a_platform_without_an_extension_is_told_so(tmp_path):
-    code = f"import platform; platform.machine = lambda: 'riscv64'\n{SAY_ERROR}"
-    assert "-riscv64, run `make lib`" in run_elsewhere(tmp_path, code).stdout
-
-
-def test_a_named_library_that_is_not_there_is_explained(tmp_path):
-    assert "/nowhere/lib.so" in run_elsewhere(tmp_path, SAY_ERROR, library="/nowhere/lib.so").stdout
-
-
-def test_a_file_that_is_no_library_is_explained(tmp_path):
-    (tmp_path / "broken.so").write_text("not a library")
-    said = run_elsewhere(tmp_path, SAY_ERROR, library=tmp_path / "broken.so").stdout
-    assert "broken.so does not load on" in said
-
-
-def test_a_library_of_another_version_is_refused(tmp_path):
-    manifest = 'id = "ossify"\nversion = "999.0.0"\n'
-    said = run_elsewhere(tmp_path, SAY_ERROR, library=native.library_path(), manifest=manifest).stdout
-    assert "999.0.0" in said
-    assert native.version() in said
-
-
-def test_a_library_beside_the_file_is_found(tmp_path):
-    folder = native.library_path().parent
-    for file in folder.iterdir():
-        if file.is_file():
-            shutil.copy(file, tmp_path)
-    ran = run_elsewhere(tmp_path, "import native; print(native.library_path(), native.version())")
-    assert ran.stdout.split() == [str(tmp_path / native.library_name()), native.version()], ran.stderr
-
-
-def test_the_version_is_the_manifest_s():
-    assert f'version = "{native.version()}"' in (ROOT / "blender_manifest.toml").read_text()
-
+from native.call import Call
 
 # ---- settings
 
@@ -270,7 +99,7 @@ def test_input_arrays_are_not_changed(eel):
 
 
 def test_frames_in_float32_are_not_copied(eel):
-    assert native._Call(eel.rest, eel.frames, eel.triangles, few()).frames is eel.frames
+    assert Call(eel.rest, eel.frames, eel.triangles, few()).frames is eel.frames
 
 
 def test_a_value_that_is_not_finite_is_named(eel):
@@ -425,119 +254,6 @@ def test_half_a_rig_cannot_be_evaluated(eel):
         native.evaluate(eel.rest, eel.frames, native.Rig(transforms=eel.transforms))
 
 
-# ---- watching and jobs
-
-
-def test_the_watcher_sees_the_fraction_rise(eel):
-    seen = []
-    native.decompose(eel.rest, eel.frames, eel.triangles, few(), watch=seen.append)
-    assert seen
-    fractions = [progress.fraction for progress in seen]
-    assert fractions == sorted(fractions)
-    assert all(progress.stage in native.STAGES for progress in seen)
-
-
-def test_the_watcher_cancels(eel):
-    with pytest.raises(native.OssifyError) as caught:
-        native.decompose(eel.rest, eel.frames, eel.triangles, few(), watch=lambda _: True)
-    assert caught.value.status == native.Status.CANCELLED
-
-
-def test_an_exception_of_the_watcher_comes_through(eel):
-    def watch(_):
-        raise ZeroDivisionError("of the watcher")
-
-    with pytest.raises(ZeroDivisionError, match="of the watcher"):
-        native.decompose(eel.rest, eel.frames, eel.triangles, few(), watch=watch)
-
-
-def test_a_job_gives_what_the_call_gives(eel):
-    rig, info = native.decompose(eel.rest, eel.frames, eel.triangles, few())
-    job = native.Job.start(eel.rest, eel.frames, eel.triangles, few())
-    while not job.poll().finished:
-        time.sleep(0.001)
-    other, other_info = job.finish()
-    np.testing.assert_array_equal(rig.transforms, other.transforms)
-    np.testing.assert_array_equal(rig.influence_weights, other.influence_weights)
-    assert info.erms == other_info.erms
-
-
-def test_a_finished_job_answers_again(eel):
-    job = native.Job.start(eel.rest, eel.frames, eel.triangles, few())
-    first = job.finish()
-    assert job.finish() is first
-    assert job.poll().finished
-    job.cancel()
-    assert job.finish() is first
-
-
-def test_a_refused_job_does_not_start(eel):
-    with pytest.raises(native.OssifyError, match="bones"):
-        native.Job.start(eel.rest, eel.frames, eel.triangles, few(bones=0))
-
-
-def test_a_cancelled_job_ends_soon(large):
-    job = native.Job.start(large.rest, large.frames, large.triangles, few(bones=10, quality="best"))
-    time.sleep(0.05)
-    began = time.perf_counter()
-    job.cancel()
-    job.cancel()
-    with pytest.raises(native.OssifyError) as caught:
-        job.finish()
-    assert time.perf_counter() - began < 1
-    assert caught.value.status == native.Status.CANCELLED
-    with pytest.raises(native.OssifyError) as again:
-        job.finish()
-    assert again.value is caught.value
-    assert job.poll().finished
-
-
-def test_an_abandoned_job_is_cleaned_up(large):
-    for _ in range(3):
-        job = native.Job.start(large.rest, large.frames, large.triangles, few(bones=10, quality="best"))
-        job.poll()
-        began = time.perf_counter()
-        del job
-        assert time.perf_counter() - began < 1
-
-
-def test_a_job_left_by_an_exception_is_cancelled(large):
-    def leave():
-        with native.Job.start(
-            large.rest, large.frames, large.triangles, few(bones=10, quality="best")
-        ) as job:
-            jobs.append(job)
-            raise ZeroDivisionError
-
-    jobs = []
-    with pytest.raises(ZeroDivisionError):
-        leave()
-    assert jobs[0].poll().finished
-
-
-def test_a_process_may_end_while_a_job_runs(tmp_path):
-    code = f"""
-import sys
-sys.path[:0] = [{str(ROOT / "addon")!r}, {str(ROOT / "bench")!r}]
-import made_up, native
-e = made_up.eel(20000, 40, 10)
-job = native.Job.start(e.rest, e.frames, e.triangles, native.Settings(bones=10, quality="best"))
-"""
-    ran = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60
-    )
-    assert (ran.returncode, ran.stderr) == (0, "")
-
-
-def test_two_jobs_run_at_the_same_time(eel):
-    jobs = [native.Job.start(eel.rest, eel.frames, eel.triangles, few(seed=1)) for _ in range(2)]
-    first, second = (job.finish()[0] for job in jobs)
-    np.testing.assert_array_equal(first.transforms, second.transforms)
-
-
-# ---- memory
-
-
 # ---- skeletons
 
 
@@ -607,6 +323,9 @@ def test_a_skeleton_of_another_rig_is_refused(connected):
         assert named in str(caught.value)
 
 
+# ---- memory
+
+
 class Account:
     """An allocator that counts what is taken at once."""
 
@@ -635,9 +354,7 @@ class Account:
 
 def peak_memory(vertices, faces):
     moving = made_up.eel(vertices, frames=20, bones=6, noise=0.002)
-    call = native._Call(
-        moving.rest, moving.frames, moving.triangles if faces else None, few(bones=8, iterations=1)
-    )
+    call = Call(moving.rest, moving.frames, moving.triangles if faces else None, few(bones=8, iterations=1))
     call.make_room(None)
     account = Account(call.settings)
     assert native.library().ossify_decompose(*call.refs()) >= 0

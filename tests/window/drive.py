@@ -1,6 +1,6 @@
 """Uses the extension in a Blender with a window as a person would: install, press, watch, cancel, undo.
 
-blender --enable-event-simulate --python tests/window/drive.py -- ZIP PICTURES RESULT
+blender --enable-event-simulate --python tests/window/drive.py -- ZIP PICTURES RESULT [SESSION...]
 """
 
 import importlib
@@ -11,15 +11,19 @@ from pathlib import Path
 import bpy
 import numpy as np
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "addon"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from hands import DRAWN, Screen, leave, play, wait_for
 
+import roundtrip
 import skeletons
 
-ZIP, PICTURES, RESULT = map(Path, sys.argv[sys.argv.index("--") + 1 :])
+ARGUMENTS = sys.argv[sys.argv.index("--") + 1 :]
+ZIP, PICTURES, RESULT = map(Path, ARGUMENTS[:3])
+ONLY = ARGUMENTS[3:]
 MODULE = "bl_ext.user_default.ossify"
 CONVERT, CANCEL = "bpy.ops.ossify.convert(", "bpy.ops.ossify.cancel("
-LIMIT = 700  # seconds for everything
+LIMIT = 1500  # seconds for everything
 # From the press until the scene is as it was, while the solver works and the viewport has been drawn. Here
 # all is drawn by the processor, which the solver and other programs want, too: the best of a few counts, and
 # where to draw the sidebar alone takes long with nothing else to do, a few times that is allowed.
@@ -28,13 +32,14 @@ SETTLED = 0.5  # seconds without a new viewport
 GROWTH_LIMIT = 60.0  # until a progress bar has grown by a pixel
 PAUSE_LIMIT = 4.0  # of the interface; drawing is slow here
 
+BEGAN = time.monotonic()
 screen = Screen(PICTURES)
 seen = []
 
 
 def note(sentence):
     seen.append(sentence)
-    print("window:", sentence, flush=True)
+    print(f"window: {time.monotonic() - BEGAN:.0f} s: {sentence}", flush=True)
 
 
 def install():
@@ -92,7 +97,7 @@ def start():
 def solving():
     """A conversion under way, with the solver at work: then keys and edits reach Blender as ever."""
     yield from start()
-    session = importlib.import_module(f"{MODULE}.session")
+    session = importlib.import_module(f"{MODULE}.ui.session")
     yield from wait_for(
         lambda: session.current is None or session.current.step.stage == "Solving", 60, "the solver starts"
     )
@@ -236,9 +241,7 @@ def disturbances_do_no_harm():
     note("undo, deleting the source and opening a file while it runs do no harm")
 
 
-def script():
-    install()
-    note("the zip is installed and enabled")
+def conversion():
     make_flag()
     before = blocks()
     yield from the_sidebar_offers_it()
@@ -247,7 +250,18 @@ def script():
     yield from it_converts()
     yield from one_undo_takes_it_back(before, blocks())
     yield from disturbances_do_no_harm()
-    yield from skeletons.script(screen, note, MODULE)
+
+
+def script():
+    install()
+    note("the zip is installed and enabled")
+    sessions = {
+        "conversion": conversion,
+        "skeletons": lambda: skeletons.script(screen, note, MODULE),
+        "roundtrip": lambda: roundtrip.script(screen, note, MODULE),
+    }
+    for name in ONLY or sessions:
+        yield from sessions[name]()
 
 
 def ended(error):

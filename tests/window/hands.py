@@ -16,7 +16,12 @@ import bpy
 import numpy as np
 
 DRAWN = 0.3  # seconds until what was done is on the screen, in software
-SHORT = 0.05
+SLOW = 1.0  # until a whole new screen is
+SHORT, SOON = 0.05, 0.01
+TURNS_TO_LEAVE = 2  # of Blender's, until the button that the mouse left does not answer any more
+ROW = 14  # pixels: no button is lower
+WHEEL = 6  # turns at once
+MIDDLE = 0.4  # of the sidebar's width, where most buttons are
 BAR = (71, 114, 179)  # a progress bar in Blender's own theme
 CHECKBOX = 20  # pixels; a ticked one has the same colour
 
@@ -64,6 +69,8 @@ class Screen:
     def __init__(self, folder):
         self.folder = Path(folder)
         self.taken = 0
+        self.mouse = 0, 0
+        self.places = {}  # of buttons: command -> height
         self.pressed = 0.0  # when a key was pressed last
 
     @property
@@ -120,44 +127,92 @@ class Screen:
         longest = int(blue.sum(axis=1).max(initial=0))
         return longest if longest > CHECKBOX else 0
 
-    def button(self, call):
-        """Goes down the sidebar with the mouse to the button of an operator; returns where it is, or None.
+    def command(self, x, y):
+        """What the button at a place of the sidebar would call; empty where there is none.
 
         Blender can copy the command of the button under the mouse: by that it is known.
         """
         sidebar, manager = self.region("UI"), bpy.context.window_manager
+        yield from self.move(x, y, SOON)
+        for _ in range(TURNS_TO_LEAVE):
+            yield SOON
+        manager.clipboard = ""
+        with bpy.context.temp_override(window=self.window, area=self.area(), region=sidebar):
+            if bpy.ops.ui.copy_python_command_button.poll():
+                bpy.ops.ui.copy_python_command_button()
+        if manager.clipboard:
+            self.places[manager.clipboard] = y
+        return manager.clipboard
+
+    def _rows(self, call):
+        """Heights at which a button may be: near those where it was, or down from above."""
+        sidebar = self.region("UI")
+        rows = range(sidebar.y + sidebar.height - ROW // 2, sidebar.y, -ROW)
+        known = [y for command, y in self.places.items() if command.startswith(call)]
+        if not known:
+            return rows
+        return [*known, *sorted(rows, key=lambda y: abs(y - known[0]))]
+
+    def button(self, call, across=MIDDLE):
+        """Goes down the sidebar with the mouse; where the button of an operator is, or None."""
+        sidebar = self.region("UI")
         yield from self.move(*self.middle())  # or the button it was on last would answer first
-        x = sidebar.x + int(sidebar.width * 0.4)
-        for y in range(sidebar.y + sidebar.height - 10, sidebar.y, -9):
-            yield from self.move(x, y)
-            manager.clipboard = ""
-            with bpy.context.temp_override(window=self.window, area=self.area(), region=sidebar):
-                if bpy.ops.ui.copy_python_command_button.poll():
-                    bpy.ops.ui.copy_python_command_button()
-            if manager.clipboard.startswith(call):
+        x = sidebar.x + int(sidebar.width * across)
+        for y in self._rows(call):
+            if (yield from self.command(x, y)).startswith(call):
                 return x, y
         return None
 
     # ---- hands
 
-    def move(self, x, y):
+    def move(self, x, y, wait=SHORT):
+        self.mouse = x, y
         self.window.event_simulate(type="MOUSEMOVE", value="NOTHING", x=x, y=y)
-        yield SHORT
+        yield wait
 
     def key(self, kind, at=None, **held):
         """A key or a mouse button, at a place; else in the middle of the viewport."""
-        x, y = at or self.middle()
-        yield from self.move(x, y)
+        yield from self.move(*(at or self.middle()))
+        self.tap(kind, **held)
+        yield SHORT
+
+    def tap(self, kind, **held):
+        """A key where the mouse is."""
+        x, y = self.mouse
         self.pressed = time.monotonic()
         for value in ("PRESS", "RELEASE"):
             self.window.event_simulate(type=kind, value=value, x=x, y=y, **held)
-        yield SHORT
 
-    def press(self, call):
-        """Presses the button in the sidebar that calls an operator."""
-        at = yield from self.button(call)
-        assert at, f"no button in the sidebar calls {call}"
-        yield from self.key("LEFTMOUSE", at)
+    def drag(self, *places):
+        """Along the places with the left button down."""
+        yield from self.move(*places[0])
+        self.window.event_simulate(type="LEFTMOUSE", value="PRESS", x=places[0][0], y=places[0][1])
+        for place in places[1:]:
+            yield from self.move(*place)
+        self.window.event_simulate(type="LEFTMOUSE", value="RELEASE", x=places[-1][0], y=places[-1][1])
+        yield DRAWN
+
+    def scroll(self, turns):
+        """The sidebar, by turns of the wheel; above 0 is down."""
+        sidebar = self.region("UI")
+        at = sidebar.x + sidebar.width // 2, sidebar.y + sidebar.height // 2
+        for _ in range(abs(turns)):
+            yield from self.key("WHEELDOWNMOUSE" if turns > 0 else "WHEELUPMOUSE", at)
+        yield DRAWN
+
+    def find(self, call, room=0, across=MIDDLE):
+        """The place of a button, with so much of the sidebar below it; the wheel may have to help."""
+        for turns in (0, *4 * (WHEEL,), -8 * WHEEL):
+            if turns:
+                yield from self.scroll(turns)
+            at = yield from self.button(call, across)
+            if at and at[1] > self.region("UI").y + room:
+                return at
+        raise AssertionError(f"no button in the sidebar calls {call}")
+
+    def press(self, call, across=MIDDLE):
+        """Presses the button in the sidebar that calls an operator; a narrow one lies elsewhere `across`."""
+        yield from self.key("LEFTMOUSE", (yield from self.find(call, across=across)))
 
     def open_sidebar(self, tab):
         if self.region("UI").width <= 1:

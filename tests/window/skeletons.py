@@ -1,75 +1,30 @@
 """The skeleton's buttons in a Blender with a window: bones clicked, wishes said, carried out and undone."""
 
 import sys
-from pathlib import Path
 
 import bpy
 import numpy as np
-from bpy_extras.view3d_utils import location_3d_to_region_2d
-from hands import DRAWN, wait_for
-from mathutils import Euler, Vector
+from creature import armature, click, enter, look, make
+from hands import DRAWN, SLOW, wait_for
 
-sys.path.append(str(Path(__file__).resolve().parents[1] / "addon"))
-import scenes
-
-SLOW = 1.0  # until a whole new screen is drawn, in software
 APART, JOIN = "bpy.ops.ossify.wish(wish='APART'", "bpy.ops.ossify.wish(wish='JOIN'"
 ROOT, UPDATE = "bpy.ops.ossify.make_root(", "bpy.ops.ossify.update_skeleton("
-
-
-def armature():
-    (found,) = (obj for obj in bpy.data.objects if obj.type == "ARMATURE" and obj.ossify.version)
-    return found
 
 
 def parents():
     return {bone.name: bone.parent.name if bone.parent else "" for bone in armature().data.bones}
 
 
-def is_selected(bone):
-    return bone.select if hasattr(bone, "select") else bone.bone.select
-
-
-def selected():
-    return {bone.name for bone in armature().pose.bones if is_selected(bone)}
-
-
 def make_rig(screen):
-    """The creature of the other tests and its rig, seen from the front, in Pose Mode."""
-    for obj in list(bpy.data.objects):
-        bpy.data.objects.remove(obj)
-    body, bones = scenes.creature()
-    scenes.select(body)
-    bpy.data.objects["Mover"].hide_set(True)
+    """The creature's rig alone, in Pose Mode."""
+    body, bones = make()
     assert bpy.ops.ossify.convert(bones=len(bones), skeleton="HIERARCHY") == {"FINISHED"}
     bpy.data.objects.remove(bpy.data.objects["Mover"])
     bpy.data.objects.remove(body)
     bpy.context.scene.frame_set(1)
     yield SLOW
-    view = screen.area().spaces.active.region_3d
-    view.view_perspective = "ORTHO"
-    view.view_rotation = Euler((np.pi / 2, 0, 0)).to_quaternion()
-    view.view_location, view.view_distance = Vector((0.1, 0, 1.2)), 7.0
-    with bpy.context.temp_override(window=screen.window, area=screen.area(), region=screen.region("WINDOW")):
-        bpy.ops.object.mode_set(mode="POSE")
-    bpy.ops.ed.undo_push(message="Rig")
-    yield SLOW
-
-
-def place_of(screen, name):
-    """Where the middle of a bone is on the screen."""
-    region, view = screen.region("WINDOW"), screen.area().spaces.active.region_3d
-    bone = armature().pose.bones[name]
-    at = location_3d_to_region_2d(region, view, armature().matrix_world @ ((bone.head + bone.tail) / 2))
-    return region.x + round(at.x), region.y + round(at.y)
-
-
-def click(screen, *names):
-    """Selects bones as a person does, the others by holding Shift."""
-    for number, name in enumerate(names):
-        yield from screen.key("LEFTMOUSE", place_of(screen, name), shift=number > 0)
-        yield DRAWN
-    assert selected() == set(names), f"a click on {names} selected {selected()}"
+    yield from look(screen)
+    yield from enter(screen, "POSE")
 
 
 def undo(screen):
@@ -125,7 +80,7 @@ def pixels_like(screen, path, colour):
 
 
 def joints_are_drawn_while_they_are_shown(screen, note, module):
-    colours = sys.modules[f"{module}.overlay"].COLOURS
+    colours = sys.modules[f"{module}.ui.overlay"].COLOURS
     counts = {}
     for name, shown in (("no-joints", False), ("joints", True), ("joints-gone", False)):
         armature().ossify.show_joints = shown
@@ -143,7 +98,7 @@ def joints_are_drawn_while_they_are_shown(screen, note, module):
 def joints_go_with_the_extension(screen, note, module):
     armature().ossify.show_joints = True
     yield SLOW
-    overlay = sys.modules[f"{module}.overlay"]
+    overlay = sys.modules[f"{module}.ui.overlay"]
     hinge = overlay.COLOURS["hinge"]
     shown = pixels_like(screen, screen.picture("before-disable"), hinge)
     bpy.ops.preferences.addon_disable(module=module)

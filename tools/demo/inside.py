@@ -74,7 +74,7 @@ def install(zip_file):
     )
     if done != {"FINISHED"} or EXTENSION not in bpy.context.preferences.addons:
         sys.exit(f"Blender {bpy.app.version_string} did not install {zip_file}.")
-    for room in ("build", "convert", "formats", "heat", "options", "report"):
+    for room in ("convert", "files.outputs", "options", "rig.build", "rig.heat", "rig.report"):
         importlib.import_module(f"{EXTENSION}.{room}")
     return sys.modules[EXTENSION]
 
@@ -104,7 +104,7 @@ def captions(report, case):
 
 
 def figures(ossify, name, report, glb, seconds):
-    percent, size = report.percent, ossify.report.size_words
+    percent, size = report.percent, ossify.rig.report.size_words
     rig, _, cache = report.sizes()
     errors = f"{percent(report.rms):.2g} %", f"{percent(report.maximum):.2g} %"
     counts = (report.vertices, len(report.times), report.bones)
@@ -132,13 +132,13 @@ def main():
         result = convert(ossify, source, case.settings)
         seconds = time.perf_counter() - began
         glb = folder / f"{name}.glb"
-        ossify.formats.write(glb, result.armature, result.meshes, influences=4)
+        ossify.files.outputs.write(glb, result.armature, result.meshes, influences=4)
         lines.append(figures(ossify, name, result.report, glb.stat().st_size, seconds))
         skeletons += [f"{name}: {words}" for words in result.report.skeleton_lines()]
         reports[name] = result.report.to_json()
         words = captions(result.report, case)
         rows.append(picture.take(ossify, source, result, case.frame, case.turn, words, case.grips))
-        ossify.build.hide(source, bpy.context.view_layer, True)
+        ossify.rig.build.hide(source, bpy.context.view_layer, True)
     save(folder, reports)
     say("drawing the picture")
     picture.render(ossify, rows, folder / "demo.png", *map(int, width))

@@ -99,7 +99,7 @@ def take(ossify, source, result, frame, turn, captions, grips):
     pose(armature, grips)
     shown, posed_bones = [*shown, _still(mesh)], _poses(armature, bones)
     bpy.context.scene.frame_set(frame)  # keys take the hand's work back
-    top = ossify.heat.top_error([mesh])
+    top = ossify.rig.heat.top_error([mesh])
     return Row(
         captions,
         *shown,
@@ -107,7 +107,7 @@ def take(ossify, source, result, frame, turn, captions, grips):
         np.array([bone.color.custom.normal for bone in bones]),
         poses,
         posed_bones,
-        ossify.heat.ramp(np.clip(ossify.heat.error_of(mesh.data) / top, 0, 1)),
+        ossify.rig.heat.ramp(np.clip(ossify.rig.heat.error_of(mesh.data) / top, 0, 1)),
         top,
         Matrix.Rotation(turn[1], 3, "X") @ Matrix.Rotation(turn[0], 3, "Z"),
     )
@@ -241,7 +241,7 @@ def _add_scale(scene, ossify, top, x, z):
         [],
         [(2 * i, 2 * i + 2, 2 * i + 3, 2 * i + 1) for i in range(count - 1)],
     )
-    colours = np.repeat(ossify.heat.ramp(np.linspace(0, 1, count)), 2, axis=0)
+    colours = np.repeat(ossify.rig.heat.ramp(np.linspace(0, 1, count)), 2, axis=0)
     _dye(mesh, colours, _material("Scale", glow=True, attribute="Stage"))
     _put(scene, "Scale", mesh, Matrix.Translation((x, -4, z)))
     _text(scene, "0", (x - width / 2 - 0.12, -4, z + 0.035), 0.15, _FAINT, "RIGHT")

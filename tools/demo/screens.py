@@ -36,12 +36,10 @@ def install():
         filepath=str(ZIP), repo="user_default", enable_on_install=True
     )
     assert done == {"FINISHED"}, done
-    panels = bpy.types.OSSIFY_PT_refit, bpy.types.OSSIFY_PT_refitted
-    for panel in reversed(panels):
-        bpy.utils.unregister_class(panel)
-    for panel in panels:
-        panel.bl_options = set()  # open from the first time they are drawn: nobody is here to click on them
-        bpy.utils.register_class(panel)
+    panel = bpy.types.OSSIFY_PT_refitted
+    bpy.utils.unregister_class(panel)
+    panel.bl_options = set()  # open from the first time it is drawn: nobody is here to click on it
+    bpy.utils.register_class(panel)
 
 
 def in_view(**more):
@@ -88,7 +86,7 @@ def keep(name):
 def convert():
     yield from screen.press(CONVERT)
     yield from wait_for(running, 5, "the conversion starts")
-    session = importlib.import_module("bl_ext.user_default.ossify.session")
+    session = importlib.import_module("bl_ext.user_default.ossify.ui.session")
     yield from wait_for(lambda: session.current and session.current.step.fraction > 0.3, 60, "the solver")
     yield DRAWN
     screen.keep(screen.picture("progress"), PICTURES / "progress.png")
@@ -169,15 +167,6 @@ def show_refit(armature):
     scroll(-SCROLLED)
 
 
-def show_export():
-    bpy.context.preferences.view.filebrowser_display_type = "SCREEN"
-    with in_view():
-        bpy.ops.export_scene.gltf("INVOKE_DEFAULT", filepath="/home/artist/dog.glb", use_selection=True)
-    yield from wait_for(lambda: screen.has_area("FILE_BROWSER"), 30, "the file dialog")
-    yield 2 * SLOW
-    screen.keep(screen.picture("export"), PICTURES / "export.png")
-
-
 def script():
     install()
     make_dog()
@@ -188,7 +177,6 @@ def script():
     yield from show_skeleton(armature)
     yield from show_error(armature)
     yield from show_refit(armature)
-    yield from show_export()
 
 
 def ended(error):

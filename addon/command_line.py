@@ -1,0 +1,199 @@
+"""What may be typed after `blender --command ossify`: a flag for every setting, with the words of its
+tooltip, and what cannot be meant.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from pathlib import Path
+
+from .files.inputs import INPUTS
+from .files.outputs import OUTPUTS
+from .options import (
+    BAKE_FIELDS,
+    CACHE_ENDINGS,
+    FIELDS,
+    PRESETS,
+    REFIT_FIELDS,
+    TRACK_FIELDS,
+    BakeOptions,
+    Options,
+    RefitOptions,
+    TrackOptions,
+    implied,
+    preset_values,
+)
+from .ui.properties import words_of
+from .ui.properties_bake import bake_words_of
+from .ui.properties_refit import refit_words_of
+from .ui.properties_track import track_words_of
+
+NAME = "ossify"
+
+# A flag that is given chooses what it belongs to.
+_IMPLIES = {
+    "bones": ("bones_by", "COUNT"),
+    "budget": ("bones_by", "BUDGET"),
+    "bones_most": ("bones_by", "BUDGET"),
+    "root_place": ("root", "PLACE"),
+    "rest_frame": ("rest", "FRAME"),
+    "frame_start": ("frames", "CUSTOM"),
+    "frame_end": ("frames", "CUSTOM"),
+    "key_tolerance": ("keys", "REDUCED"),
+}
+
+# Endings of what `bake` writes.
+BAKE_KINDS = {
+    ".blend": "SHAPE_KEYS",
+    **{ending: kind for kind, endings in CACHE_ENDINGS.items() for ending in endings},
+}
+
+
+def _add_option(parser, field: str, words: dict, default) -> None:
+    """A flag for one setting, with the words of its tooltip."""
+    flag = "--" + field.replace("_", "-")
+    text = f"{words['description']} (default: {str(default).lower()})".replace("%", "%%")
+    if isinstance(default, bool):
+        parser.add_argument(flag, dest=field, default=None, action=argparse.BooleanOptionalAction, help=text)
+    elif "items" in words:
+        choices = [item[0].lower() for item in words["items"]]
+        parser.add_argument(flag, dest=field, choices=choices, help=text)
+    elif isinstance(default, tuple):
+        parser.add_argument(flag, dest=field, type=float, nargs=len(default), metavar=tuple("XYZ"), help=text)
+    else:
+        parser.add_argument(flag, dest=field, type=type(default), metavar="N", help=text)
+
+
+def _add_bake(verbs) -> None:
+    text = "bake a rig back into a cache or shape keys"
+    sub = verbs.add_parser("bake", help=text, description=text.capitalize() + ".", allow_abbrev=False)
+    sub.add_argument("input", type=Path, metavar="INPUT", help="a .blend, or what convert reads")
+    sub.add_argument(
+        "--object", action="append", default=[], metavar="NAME", help="an armature, or a mesh that moves"
+    )
+    sub.add_argument("--output", type=Path, required=True, metavar="OUT", help=", ".join(BAKE_KINDS))
+    sub.add_argument("--quiet", action="store_true", help="no progress on stderr")
+    group = sub.add_argument_group("settings")
+    for field in BAKE_FIELDS:
+        if field != "to":  # the ending of the output says it
+            _add_option(group, field, bake_words_of(field), getattr(BakeOptions, field))
+
+
+def _add_refit(verbs) -> None:
+    text = "solve a rig again from what it is now"
+    sub = verbs.add_parser("refit", help=text, description=text.capitalize() + ".", allow_abbrev=False)
+    sub.add_argument("input", type=Path, metavar="INPUT", help="a .blend with a rig")
+    sub.add_argument("--object", action="append", default=[], metavar="NAME", help="one of several rigs")
+    sub.add_argument("--output", type=Path, required=True, metavar="OUT", help=".blend")
+    sub.add_argument("--quiet", action="store_true", help="no progress on stderr")
+    group = sub.add_argument_group("settings")
+    for field in REFIT_FIELDS:
+        if field != "only":  # nothing is selected here
+            _add_option(group, field, refit_words_of(field), getattr(RefitOptions, field))
+
+
+def _add_track(verbs, inputs: str) -> None:
+    text = "put other motions of a mesh on its rig, an action for each"
+    sub = verbs.add_parser("track", help=text, description=text.capitalize() + ".", allow_abbrev=False)
+    sub.add_argument("rig", type=Path, metavar="RIG.blend", help="a file with a rig made by Ossify")
+    sub.add_argument("inputs", nargs="+", type=Path, metavar="SOURCE", help=inputs)
+    sub.add_argument("--armature", metavar="NAME", help="which rig of the file")
+    sub.add_argument("--object", action="append", default=[], metavar="NAME", help="a mesh of a .blend")
+    sub.add_argument("--cache", type=Path, metavar="FILE", help="the .pc2 or .mdd that moves an .obj")
+    sub.add_argument("--output", type=Path, required=True, metavar="OUT", help=", ".join(OUTPUTS))
+    sub.add_argument("--report", type=Path, metavar="FILE.json", help="figures of every source")
+    sub.add_argument("--quiet", action="store_true", help="no progress on stderr")
+    group = sub.add_argument_group("settings")
+    for field in TRACK_FIELDS:
+        if field != "name":  # that of the file
+            _add_option(group, field, track_words_of(field), getattr(TrackOptions, field))
+
+
+def make_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=NAME, description="Turns moving meshes into rigs.", allow_abbrev=False
+    )
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="convert|refit|track|bake|info")
+    kinds = ", ".join(INPUTS)
+    inputs = f"{kinds} (.obj and .ply with a .pc2 or .mdd), or a folder of numbered .obj or .ply files"
+    for verb, text in (("convert", "make rigs"), ("info", "say what is inside")):
+        sub = verbs.add_parser(verb, help=text, description=text.capitalize() + ".", allow_abbrev=False)
+        sub.add_argument("inputs", nargs="+", type=Path, metavar="INPUT", help=inputs)
+        sub.add_argument("--object", action="append", default=[], metavar="NAME", help="a mesh of a .blend")
+        sub.add_argument("--cache", type=Path, metavar="FILE", help="the .pc2 or .mdd that moves an .obj")
+        if verb == "info":
+            sub.add_argument("--json", action="store_true", help="for programs")
+            continue
+        sub.add_argument(
+            "--output",
+            type=Path,
+            required=True,
+            metavar="OUT",
+            help=f"{', '.join(OUTPUTS)}; with several inputs a path with {{name}} in it, unless"
+            " they are takes of one rig (--clips takes)",
+        )
+        sub.add_argument("--report", type=Path, metavar="FILE.json", help="figures of every input")
+        sub.add_argument("--preset", choices=[name.lower() for name in PRESETS])
+        sub.add_argument("--quiet", action="store_true", help="no progress on stderr")
+        group = sub.add_argument_group("settings")
+        for field in FIELDS:
+            _add_option(group, field, words_of(field), getattr(Options, field))
+    _add_refit(verbs)
+    _add_track(verbs, inputs)
+    _add_bake(verbs)
+    return parser
+
+
+def options_of(arguments) -> Options:
+    """The preset, then the flags, then what the flags imply."""
+    values = preset_values(arguments.preset.upper()) if arguments.preset else {}
+    given = {name: getattr(arguments, name, None) for name in FIELDS}
+    given = {name: value for name, value in given.items() if value is not None}
+    for name in given:
+        if name in _IMPLIES and _IMPLIES[name][0] not in given:
+            values[_IMPLIES[name][0]] = _IMPLIES[name][1]
+    given = {name: value.upper() if "items" in words_of(name) else value for name, value in given.items()}
+    values |= implied({name: tuple(v) if isinstance(v, list) else v for name, v in given.items()})
+    return Options(**values)
+
+
+def given_of(arguments, fields) -> dict:
+    """The flags of these fields that were given; a range that is given is meant."""
+    given = {name: getattr(arguments, name, None) for name in fields}
+    given = {name: value for name, value in given.items() if value is not None}
+    if given.keys() & {"frame_start", "frame_end"}:
+        given.setdefault("frames", "custom")
+    return {name: value.upper() if isinstance(value, str) else value for name, value in given.items()}
+
+
+def bake_options_of(arguments) -> BakeOptions:
+    return BakeOptions(**given_of(arguments, BAKE_FIELDS), to=BAKE_KINDS[arguments.output.suffix.lower()])
+
+
+def check_limits(parser, options, fields, words_of) -> None:
+    """The same limits as on the screen."""
+    for name in fields:
+        words, value = words_of(name), getattr(options, name)
+        low, high = words.get("min", -math.inf), words.get("max", math.inf)
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and not low <= value <= high:
+            range_words = f"at least {low}" if high == math.inf else f"from {low} to {high}"
+            parser.error(f"--{name.replace('_', '-')} is {value}; it must be {range_words}")
+
+
+def output_of(path: Path, arguments) -> Path:
+    """Where the rig of an input goes."""
+    return Path(str(arguments.output).replace("{name}", path.stem))
+
+
+def check_output(parser, arguments, together: bool) -> None:
+    """together: all inputs go into one output."""
+    if arguments.output.suffix.lower() not in OUTPUTS:
+        parser.error(f"--output {arguments.output}: the ending must be one of {', '.join(OUTPUTS)}")
+    if len(arguments.inputs) > 1 and not together and "{name}" not in str(arguments.output):
+        parser.error("several inputs need an --output with {name} in it, which stands for the input's name")
+    if any(path.resolve() == output_of(path, arguments).resolve() for path in arguments.inputs):
+        parser.error(f"--output {arguments.output} would overwrite an input")
+    if len({path.stem for path in arguments.inputs}) < len(arguments.inputs):
+        same = "actions of one name" if together else "the same output"
+        parser.error(f"two inputs have the same name, and would be written to {same}")

@@ -1,0 +1,1 @@
+"""Files read and written: caches, scenes, what other programs take."""

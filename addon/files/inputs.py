@@ -1,0 +1,258 @@
+"""Files into Blender, for the command line: what it reads moving meshes and rigs from."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import struct
+import tempfile
+from pathlib import Path
+
+import bpy
+import numpy as np
+
+from ..motion import sources
+from ..motion.capture import positions
+from ..options import Refusal
+from . import pointcache
+from .formats import call, need_addon, need_built_in, supported
+
+MESHES = (".obj", ".ply")
+SCENES = (".abc", ".usd", ".usda", ".usdc", ".usdz", ".glb", ".gltf", ".fbx")
+INPUTS = (".blend", *SCENES, *MESHES)
+
+
+class Opened:
+    """An input as a scene, or beside what is in the scene; a context manager, because it may stand on
+    temporary files."""
+
+    def __init__(self, path: Path, names: list[str], cache: Path | None, beside: bool = False):
+        self.path, self.names, self.cache, self.beside = path, names, cache, beside
+        self.folder: Path | None = None  # of temporary files
+        self._known = set(_all_blocks()) if beside else set()
+        self._brought: list[int] = []
+
+    def __enter__(self) -> Opened:
+        try:
+            self._open()
+            self._brought = [uid for uid in _all_blocks() if uid not in self._known]
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_exception) -> None:
+        if self.folder is not None:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _open(self) -> None:
+        path, suffix = self.path, self.path.suffix.lower()
+        if not path.exists():
+            raise Refusal(f"{path} is not there.")
+        if path.is_dir():
+            self._open_sequence()
+        elif suffix == ".blend":
+            if self.beside:
+                _append(path)
+            else:
+                call(bpy.ops.wm.open_mainfile, path, load_ui=False)
+        elif suffix in SCENES:
+            self._make_room()
+            _import(path)
+            if suffix not in {".abc", ".usd", ".usda", ".usdc", ".usdz"}:
+                _take_range_from_actions(self._known)
+        elif suffix in MESHES:
+            self._open_cached()
+        else:
+            raise Refusal(f"{path} is not of a kind that Ossify reads ({', '.join(INPUTS)}, or a folder).")
+
+    def _make_room(self) -> None:
+        if not self.beside:
+            bpy.ops.wm.read_homefile(use_empty=True)
+
+    def _open_cached(self) -> None:
+        """One mesh file, moved by a cache file."""
+        cache = self.cache or _beside(self.path)
+        if cache is None:
+            raise Refusal(f"{self.path} does not move by itself: name its .pc2 or .mdd file with --cache.")
+        if not cache.is_file():
+            raise Refusal(f"{cache} is not there.")
+        self._make_room()
+        obj = _import_mesh(self.path)
+        _attach(obj, cache)
+
+    def _open_sequence(self) -> None:
+        """A folder of numbered mesh files: gathered in a temporary cache."""
+        files = numbered(self.path)
+        self._make_room()
+        obj = _import_mesh(files[0])
+        count = len(obj.data.vertices)
+        self.folder = Path(tempfile.mkdtemp(prefix="ossify-"))
+        cache = self.folder / "sequence.pc2"
+        with pointcache.Writer(cache, count, range(1, len(files) + 1)) as writer:
+            writer.add(positions(obj.data))
+            for file in files[1:]:
+                other = _import_mesh(file)
+                mesh = other.data
+                points = positions(mesh)
+                bpy.data.objects.remove(other)
+                bpy.data.meshes.remove(mesh)
+                if len(points) != count:
+                    raise Refusal(
+                        f"{file.name} has {len(points)} vertices and {files[0].name} has {count}:"
+                        " only a mesh that keeps its vertices can become a rig."
+                    )
+                writer.add(points)
+            writer.finish()
+        _attach(obj, cache)
+        obj.name = self.path.name
+
+    @property
+    def temporary(self) -> bool:
+        """Whether the source cannot be kept in what is written."""
+        return self.folder is not None
+
+    def objects(self) -> list:
+        """The meshes to convert."""
+        layer = bpy.context.view_layer
+        layer.update()
+        mine = [obj for obj in layer.objects if obj.session_uid not in self._known]
+        if self.names:
+            return [self._named(mine, name) for name in self.names]
+        meshes = [obj for obj in mine if obj.type == "MESH"]
+        moving = [obj for obj in meshes if sources.motion_words(obj)]
+        if self.path.suffix.lower() == ".blend" and len(moving) > 1:
+            names = ", ".join(obj.name for obj in moving)
+            raise Refusal(f"{self.path} has several moving meshes ({names}): choose with --object.")
+        if not moving:
+            raise Refusal(f"{self.path} has no mesh that moves.")
+        return moving
+
+    def _named(self, mine: list, name: str):
+        """Beside others of the same name, Blender gives it a number."""
+        found = [obj for obj in mine if obj.name == name or (self.beside and _plain_name(obj.name) == name)]
+        if not found:
+            raise Refusal(f"{self.path} has no object named {name}.")
+        return found[0]
+
+    def remove(self) -> None:
+        """Takes what was brought in beside others out of the file again."""
+        blocks = _all_blocks()
+        bpy.data.batch_remove([blocks[uid] for uid in self._brought if uid in blocks])
+
+
+def _plain_name(name: str) -> str:
+    """Without the number that Blender gives to a name that is taken."""
+    return re.sub(r"\.\d{3,}$", "", name)
+
+
+def _all_blocks() -> dict[int, object]:
+    """All data-blocks that are not of the interface, by the session's number."""
+    interface = (bpy.types.WindowManager, bpy.types.Screen, bpy.types.WorkSpace)
+    return {block.session_uid: block for block in bpy.data.user_map() if not isinstance(block, interface)}
+
+
+def _append(path: Path) -> None:
+    """The objects of the first scene of a .blend, into the scene that is open, and its range."""
+    try:
+        with bpy.data.libraries.load(str(path.absolute()), link=False) as (there, here):
+            here.scenes = there.scenes[:1]
+    except OSError as error:
+        raise Refusal(f"{path}: {error}") from None
+    if not here.scenes:
+        raise Refusal(f"{path} has no scene.")
+    (brought,), scene = here.scenes, bpy.context.scene
+    for obj in brought.collection.all_objects:
+        scene.collection.objects.link(obj)
+    scene.frame_start, scene.frame_end = brought.frame_start, brought.frame_end
+    bpy.data.scenes.remove(brought)
+
+
+def numbered(folder: Path) -> list[Path]:
+    """The mesh files of a folder in the order of their numbers."""
+    for suffix in MESHES:
+        files = [file for file in folder.iterdir() if file.suffix.lower() == suffix]
+        found = [(re.findall(r"\d+", file.stem), file) for file in files]
+        found = [(int(numbers[-1]), file.name, file) for numbers, file in found if numbers]
+        if found:
+            return [file for _, _, file in sorted(found)]
+    raise Refusal(f"{folder} holds no numbered .obj or .ply files.")
+
+
+def _cache_size(path: Path) -> tuple[int, int]:
+    """Frames and vertices of a .pc2 or .mdd file."""
+    with open(path, "rb") as file:
+        head = file.read(32)
+    if path.suffix.lower() == ".pc2":
+        if len(head) < 32 or head[:11] != b"POINTCACHE2":
+            raise Refusal(f"{path} is not a .pc2 file, or it is damaged.")
+        _, _, vertices, _, _, frames = struct.unpack("<12siiffi", head)
+    else:
+        if len(head) < 8:
+            raise Refusal(f"{path} is not an .mdd file, or it is damaged.")
+        frames, vertices = struct.unpack(">ii", head[:8])
+    if frames < 1 or vertices < 1:
+        raise Refusal(f"{path} has {frames} frames of {vertices} vertices: it is damaged or empty.")
+    return frames, vertices
+
+
+def _beside(mesh: Path) -> Path | None:
+    return next((found for suffix in pointcache.KINDS if (found := mesh.with_suffix(suffix)).is_file()), None)
+
+
+def _attach(obj, cache: Path) -> None:
+    """Moves a mesh by a cache, from frame 1 on."""
+    frames, vertices = _cache_size(cache)
+    if vertices != len(obj.data.vertices):
+        raise Refusal(f"{cache} has {vertices} vertices, but {obj.name} has {len(obj.data.vertices)}.")
+    modifier = obj.modifiers.new("Cache", "MESH_CACHE")
+    modifier.cache_format = cache.suffix[1:].upper()
+    modifier.filepath = str(cache.absolute())
+    modifier.frame_start = 1
+    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, frames
+
+
+def _import(path: Path) -> None:
+    suffix = path.suffix.lower()
+    if suffix == ".abc":
+        need_built_in("alembic_import", "Alembic", path)
+        call(bpy.ops.wm.alembic_import, path, as_background_job=False)
+    elif suffix.startswith(".usd"):
+        need_built_in("usd_import", "USD", path)
+        call(bpy.ops.wm.usd_import, path)
+    elif suffix == ".fbx":
+        if "fbx_import" in dir(bpy.ops.wm):
+            call(bpy.ops.wm.fbx_import, path)
+        else:
+            need_addon("io_scene_fbx")
+            call(bpy.ops.import_scene.fbx, path)
+    else:
+        need_addon("io_scene_gltf2")
+        call(bpy.ops.import_scene.gltf, path)
+
+
+def _import_mesh(path: Path):
+    """One mesh object with the file's vertices in the file's order."""
+    before = set(bpy.data.objects)
+    if path.suffix.lower() == ".obj":
+        operator = bpy.ops.wm.obj_import
+        call(
+            operator,
+            path,
+            **supported(operator, use_split_objects=False, use_split_groups=False, validate_meshes=False),
+        )
+    else:
+        call(bpy.ops.wm.ply_import, path)
+    made = [obj for obj in bpy.data.objects if obj not in before and obj.type == "MESH"]
+    if len(made) != 1:
+        raise Refusal(f"{path} holds {len(made)} meshes; one is needed.")
+    return made[0]
+
+
+def _take_range_from_actions(known: set[int]) -> None:
+    """glTF and FBX say nothing of a range: it is that of the imported actions."""
+    ranges = [action.frame_range for action in bpy.data.actions if action.session_uid not in known]
+    if ranges:
+        scene = bpy.context.scene
+        scene.frame_start = int(np.floor(min(first for first, _ in ranges)))
+        scene.frame_end = int(np.ceil(max(last for _, last in ranges)))

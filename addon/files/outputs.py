@@ -1,0 +1,131 @@
+"""Files out of Blender: rigs for the command line, and what bake.py gives to other programs."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+import bpy
+
+from ..rig import actions
+from .formats import call, need_addon, need_built_in, supported
+
+OUTPUTS = (".blend", ".glb", ".gltf", ".fbx", ".usd", ".usda", ".usdc")
+
+
+def need_exporter(path: Path) -> None:
+    """Refuses when this Blender cannot write Alembic or USD."""
+    if path.suffix.lower() == ".abc":
+        need_built_in("alembic_export", "Alembic", path)
+    else:
+        need_built_in("usd_export", "USD", path)
+
+
+@contextlib.contextmanager
+def _only(armature, meshes):
+    """Selects the rig alone, and gives the scene its range, while an exporter runs."""
+    scene, layer = bpy.context.scene, bpy.context.view_layer
+    before = scene.frame_start, scene.frame_end
+    for obj in layer.objects:
+        obj.select_set(obj == armature or obj in meshes)
+    layer.objects.active = armature
+    clips = _clips(armature)
+    firsts, lasts = [clip.first_frame for clip in clips], [clip.last_frame for clip in clips]
+    scene.frame_start = min(firsts, default=armature.ossify.first_frame)
+    scene.frame_end = max(lasts, default=armature.ossify.last_frame)
+    try:
+        with _in_tracks(armature, clips if len(clips) > 1 else []):
+            yield
+    finally:
+        scene.frame_start, scene.frame_end = before
+
+
+def _clips(armature) -> list:
+    return [clip for clip in armature.ossify.clips if clip.action is not None]
+
+
+@contextlib.contextmanager
+def _in_tracks(armature, clips: list):
+    """All clips in the NLA, and nothing else, where every exporter finds them; none: the rig as it is."""
+    if not clips:
+        yield
+        return
+    with actions.given(armature, None) as data:
+        muted = {track.name: track.mute for track in data.nla_tracks}
+        for track in data.nla_tracks:
+            track.mute = True
+        made = [actions.push(armature, c.action, c.action.name, c.first_frame, False) for c in clips]
+        names = [track.name for track in made]
+        try:
+            yield
+        finally:
+            for name in names:
+                data.nla_tracks.remove(data.nla_tracks[name])
+            for name, mute in muted.items():
+                data.nla_tracks[name].mute = mute
+
+
+def save(path: Path) -> None:
+    """The whole file, under another name."""
+    call(bpy.ops.wm.save_as_mainfile, path, check_existing=False, copy=True)
+
+
+def write(path: Path, armature, meshes: list, influences: int) -> None:
+    """Writes the rig, or for .blend the whole file, by the ending of the path."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    suffix = path.suffix.lower()
+    if suffix == ".blend":
+        save(path)
+        return
+    several = len(_clips(armature)) > 1
+    with _only(armature, meshes):
+        if suffix in {".glb", ".gltf"}:
+            need_addon("io_scene_gltf2")
+            operator = bpy.ops.export_scene.gltf
+            arguments = {
+                "export_format": "GLB" if suffix == ".glb" else "GLTF_SEPARATE",
+                "use_selection": True,
+                "export_apply": True,
+                "export_animation_mode": "NLA_TRACKS" if several else "ACTIVE_ACTIONS",
+                "export_anim_slide_to_zero": several,  # each is a clip of its own
+                "export_influence_nb": influences,
+                "export_all_influences": influences > 4,
+                "export_frame_range": True,
+                "export_attributes": False,
+            }
+        elif suffix == ".fbx":
+            need_addon("io_scene_fbx")
+            operator = bpy.ops.export_scene.fbx
+            arguments = {
+                "use_selection": True,
+                "object_types": {"ARMATURE", "MESH"},
+                "add_leaf_bones": False,
+                "use_armature_deform_only": False,
+                "bake_anim_use_nla_strips": several,
+                "bake_anim_use_all_actions": False,
+                "bake_anim_simplify_factor": 0.0,
+            }
+        else:
+            need_built_in("usd_export", "USD", path)
+            operator = bpy.ops.wm.usd_export
+            arguments = {"selected_objects_only": True, "export_animation": True, "export_armatures": True}
+        call(operator, path, **supported(operator, check_existing=False, **arguments))
+
+
+def write_cache(path: Path, scene) -> None:
+    """Writes all meshes of a scene, with the positions of every frame of its range, as Alembic or USD."""
+    with bpy.context.temp_override(scene=scene, view_layer=scene.view_layers[0]):
+        if path.suffix.lower() == ".abc":
+            operator = bpy.ops.wm.alembic_export
+            arguments = {"start": scene.frame_start, "end": scene.frame_end, "as_background_job": False}
+        else:
+            operator = bpy.ops.wm.usd_export
+            arguments = {
+                "export_animation": True,
+                "export_textures": False,
+                "export_textures_mode": "KEEP",
+                "export_armatures": False,
+                "export_shapekeys": False,
+            }
+        arguments |= {"evaluation_mode": "VIEWPORT", "check_existing": False}
+        call(operator, path, **supported(operator, **arguments))

@@ -1,0 +1,1 @@
+"""Moving meshes: where they come from, and how they are read."""

@@ -1,0 +1,65 @@
+"""libossify for Python: NumPy arrays in, NumPy arrays out.
+
+The only folder that knows ctypes, and one that imports without Blender. Names, docs and letters (v vertex,
+f frame, b bone, k influence) are those of native/ossify.h.
+
+    rig, info = decompose(rest, frames, triangles, Settings(bones=20))
+    job = Job.start(rest, frames, triangles, Settings(bones=20))   # on the library's own thread
+    while not job.poll().finished: ...
+    rig, info = job.finish()
+    skeleton = connect(rig, triangles)
+    rig, skeleton, info = articulate(rest, frames, triangles, rig, skeleton)   # joints hold
+"""
+
+from .errors import LibraryError, OssifyError
+from .header import (
+    BONE_KINDS,
+    BUDGET_KINDS,
+    JOINT_KINDS,
+    MAX_BONES,
+    MAX_INFLUENCES,
+    QUALITIES,
+    REST_MODES,
+    STAGES,
+    STARTS,
+    SYMMETRIES,
+    Status,
+)
+from .job import Job
+from .loading import library, library_name, library_path, version
+from .nouns import Evaluation, Info, Progress, Rig, Settings, Skeleton, Wishes
+from .verbs import add_bone, articulate, bone_costs, connect, decompose, evaluate
+
+__all__ = [
+    "BONE_KINDS",
+    "BUDGET_KINDS",
+    "JOINT_KINDS",
+    "MAX_BONES",
+    "MAX_INFLUENCES",
+    "QUALITIES",
+    "REST_MODES",
+    "STAGES",
+    "STARTS",
+    "SYMMETRIES",
+    "Evaluation",
+    "Info",
+    "Job",
+    "LibraryError",
+    "OssifyError",
+    "Progress",
+    "Rig",
+    "Settings",
+    "Skeleton",
+    "Status",
+    "Wishes",
+    "add_bone",
+    "articulate",
+    "bone_costs",
+    "connect",
+    "decompose",
+    "evaluate",
+    "library",
+    "library_name",
+    "library_path",
+    "version",
+]

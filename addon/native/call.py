@@ -1,0 +1,248 @@
+"""The structs of a call, with the arrays they point into: filled from what is given, read when it is over."""
+
+from __future__ import annotations
+
+import ctypes
+import time
+
+import numpy as np
+
+from . import header
+from .arguments import address, as_array, choice, pairs, real, whole
+from .errors import OssifyError, refuse
+from .nouns import HELD, Info, Progress, Rig, Settings, Skeleton, Wishes
+
+
+def progress_of(struct: header.Progress) -> Progress:
+    return Progress(
+        bool(struct.finished),
+        header.STAGES[struct.stage],
+        struct.iterations,
+        struct.bones,
+        struct.fraction,
+        struct.erms if struct.erms >= 0 else None,
+    )
+
+
+class Call:
+    """The structs of one call, and the arrays they point into."""
+
+    def __init__(self, rest, frames, triangles, settings: Settings | None):
+        # a skeleton needs none: then frames is their number, and the rest says how many vertices there are
+        self.frames = (
+            None
+            if isinstance(frames, int)
+            else as_array("frames", frames, np.float32, "fvx", (None, None, 3))
+        )
+        frame_count, vertex_count = self.shape = (
+            (frames, len(rest)) if self.frames is None else self.frames.shape[:2]
+        )
+        self.rest = None if rest is None else as_array("rest", rest, np.float32, "vx", (vertex_count, 3))
+        self.triangles = None
+        if triangles is not None and np.size(triangles):
+            self.triangles = as_array("triangles", triangles, np.int32, "tc", (None, 3))
+        self.settings = (settings or Settings()).struct()
+        self.poses = header.sized(
+            header.Poses,
+            vertex_count=vertex_count,
+            frame_count=frame_count,
+            triangle_count=0 if self.triangles is None else len(self.triangles),
+            rest=address(self.rest),
+            frames=address(self.frames),
+            triangles=address(self.triangles),
+        )
+        self.info = header.sized(header.Info)
+        self.room: Room | None = None  # of the skeleton, for verbs that have one
+        self.began = time.perf_counter()
+
+    def make_room(self, given: Rig | None, more: int = 0) -> None:
+        """Arrays for the answer, holding what is given; `more` bones than those have room, too."""
+        frame_count, vertex_count = self.shape
+        given = self._checked(given or Rig())
+        bones = given.bones
+        capacity = max(bones + more, min(max(self.settings.bones, 1), header.MAX_BONES))
+        influences = min(max(self.settings.influences, 1), header.MAX_INFLUENCES)
+        if given.influence_bones is not None:
+            influences = max(influences, given.influence_bones.shape[1])
+        self.transforms = np.zeros((frame_count, capacity, 3, 4))
+        self.influence_bones = np.full((vertex_count, influences), -1, np.int32)
+        self.influence_weights = np.zeros((vertex_count, influences), np.float32)
+        self.corrected = np.zeros((vertex_count, 3), np.float32)
+        self.held = {name: getattr(given, name) for name in HELD}
+        flags = 0
+        if given.transforms is not None:
+            flags |= header.GIVEN_TRANSFORMS
+            self.transforms[:, :bones] = given.transforms
+        if given.influence_bones is not None:
+            flags |= header.GIVEN_WEIGHTS
+            self.influence_bones[:, : given.influence_bones.shape[1]] = given.influence_bones
+            self.influence_weights[:, : given.influence_bones.shape[1]] = given.influence_weights
+        if given.rest is not None:
+            self.corrected[:] = given.rest
+        self.rig = header.sized(
+            header.Rig,
+            bone_capacity=capacity,
+            influences=influences,
+            bones=bones,
+            given=flags,
+            transforms=address(self.transforms),
+            influence_bones=address(self.influence_bones),
+            influence_weights=address(self.influence_weights),
+            rest=address(self.corrected),
+            **{name: address(array) for name, array in self.held.items()},
+        )
+
+    def _checked(self, given: Rig) -> Rig:
+        """A given rig as arrays of the right types and shapes; what they hold is the library's to judge."""
+        frames, vertices = self.shape
+
+        def part(name, dtype, letters, *shape):
+            value = getattr(given, name)
+            return None if value is None else as_array(f"rig.{name}", value, dtype, letters, shape)
+
+        rig = Rig()
+        rig.transforms = part("transforms", np.float64, "fbrc", frames, None, 3, 4)
+        rig.influence_bones = part("influence_bones", np.int32, "vk", vertices, None)
+        influences = None if rig.influence_bones is None else rig.influence_bones.shape[1]
+        rig.influence_weights = part("influence_weights", np.float32, "vk", vertices, influences)
+        if (rig.influence_bones is None) != (rig.influence_weights is None):
+            refuse("rig.influence_bones and rig.influence_weights come together or not at all.")
+        if rig.bones > header.MAX_BONES:
+            refuse(f"The given rig has {rig.bones} bones; {header.MAX_BONES} is the most.")
+        if influences is not None and influences > header.MAX_INFLUENCES:
+            refuse(
+                f"The given rig has {influences} influences a vertex; {header.MAX_INFLUENCES} is the most."
+            )
+        rig.rest = part("rest", np.float32, "vx", vertices, 3)
+        if rig.rest is None and (rig.transforms is not None or rig.influence_bones is not None):
+            rig.rest = self.rest
+            if rig.rest is None:
+                refuse("rig.rest is missing: a given rig needs the rest pose it belongs to.")
+        rig.held_transforms = part("held_transforms", np.uint8, "fb", frames, rig.bones)
+        rig.held_vertices = part("held_vertices", np.uint8, "v", vertices)
+        rig.held_groups = part("held_groups", np.uint8, "b", rig.bones)
+        rig.held_rest = part("held_rest", np.uint8, "v", vertices)
+        return rig
+
+    def refs(self):
+        skeleton = () if self.room is None else (self.room.struct,)
+        return tuple(map(ctypes.byref, (self.poses, self.settings, self.rig, *skeleton, self.info)))
+
+    def raise_refusal(self) -> None:
+        if self.info.status < 0:
+            sentence = self.message() or f"The library ended with {self.info.status}."
+            raise OssifyError(_status(self.info.status), sentence)
+
+    def answer(self, seconds: float) -> tuple[Rig, Info] | tuple[Rig, Skeleton, Info]:
+        self.raise_refusal()
+        transforms = np.ascontiguousarray(self.transforms[:, : self.rig.bones])
+        rig = Rig(transforms, self.influence_bones, self.influence_weights, self.corrected)
+        skeleton = () if self.room is None else (self.room.answer(self.message()),)
+        info = self.info
+        info = Info(
+            _status(info.status),
+            info.bones,
+            info.iterations,
+            info.erms,
+            info.rms_percent,
+            info.maximum_percent,
+            seconds,
+            dict(zip(header.STAGES, info.stage_seconds, strict=True)),
+            self.message(),
+        )
+        return rig, *skeleton, info
+
+    def message(self) -> str:
+        return self.info.message.decode(errors="replace")
+
+
+def _status(number: int) -> int:
+    try:
+        return header.Status(number)
+    except ValueError:
+        return number
+
+
+class Room:
+    """A skeleton's struct, and the arrays it points into."""
+
+    def __init__(self, bones: int, wishes: Wishes):
+        self.demanded = pairs("demanded", wishes.demanded)
+        self.forbidden = pairs("forbidden", wishes.forbidden)
+        self.parents, self.kinds, self.mirrors = (np.full(bones, -1, np.int32) for _ in range(3))
+        self.joints, self.axes = (np.zeros((bones, 3)) for _ in range(2))
+        self.angles, self.drifts = (np.zeros(bones) for _ in range(2))
+        self.struct = header.sized(
+            header.Skeleton,
+            bone_capacity=bones,
+            root=whole("root", wishes.root),
+            forest=int(wishes.forest),
+            symmetry=choice("symmetry", wishes.symmetry, header.SYMMETRIES),
+            demanded_count=len(self.demanded),
+            forbidden_count=len(self.forbidden),
+            demanded=address(self.demanded),
+            forbidden=address(self.forbidden),
+            parents=address(self.parents),
+            joint_kinds=address(self.kinds),
+            mirrors=address(self.mirrors),
+            joints=address(self.joints),
+            axes=address(self.axes),
+            angles=address(self.angles),
+            drifts=address(self.drifts),
+        )
+        if wishes.plane is not None:
+            self.struct.plane[:] = [real("plane", number) for number in wishes.plane]
+
+    @classmethod
+    def holding(cls, skeleton: Skeleton, bones: int, stretch: bool, held_joints=None) -> Room:
+        """The struct of a skeleton that is known."""
+        symmetric = skeleton.plane is not None
+        wishes = Wishes(skeleton.root, symmetry="given" if symmetric else "none", plane=skeleton.plane)
+        room = cls(bones, wishes)
+        for name, dtype, letters, shape in (
+            ("parents", np.int32, "b", (bones,)),
+            ("mirrors", np.int32, "b", (bones,)),
+            ("joints", np.float64, "bx", (bones, 3)),
+            ("axes", np.float64, "bx", (bones, 3)),
+            ("angles", np.float64, "b", (bones,)),
+            ("drifts", np.float64, "b", (bones,)),
+        ):
+            getattr(room, name)[:] = as_array(
+                f"skeleton.{name}", getattr(skeleton, name), dtype, letters, shape
+            )
+        if len(skeleton.kinds) != bones:
+            refuse(f"skeleton.kinds has {len(skeleton.kinds)} items; {bones} are needed.")
+        room.kinds[:] = [choice("kinds", kind, header.JOINT_KINDS) for kind in skeleton.kinds]
+        room.struct.stretch = int(stretch)
+        if held_joints is not None:
+            room.held_joints = as_array("held_joints", held_joints, np.uint8, "b", (bones,))
+            room.struct.held_joints = address(room.held_joints)
+        return room
+
+    def answer(self, message: str) -> Skeleton:
+        return Skeleton(
+            self.struct.root,
+            self.parents,
+            self.joints,
+            [header.JOINT_KINDS[kind] for kind in self.kinds],
+            self.axes,
+            self.angles,
+            self.drifts,
+            self.mirrors,
+            np.array(self.struct.plane) if self.struct.symmetry else None,
+            message,
+        )
+
+
+def decomposition(rest, frames, triangles, settings: Settings | None, rig: Rig | None) -> Call:
+    call = Call(rest, frames, triangles, settings)
+    call.make_room(rig)
+    return call
+
+
+def articulation(
+    rest, frames, triangles, rig: Rig, skeleton: Skeleton, settings, stretch: bool, held_joints
+) -> Call:
+    call = decomposition(rest, frames, triangles, settings, rig)
+    call.room = Room.holding(skeleton, rig.bones, stretch, held_joints)
+    return call

@@ -1,0 +1,200 @@
+"""native/ossify.h in ctypes: its constants, structs and prototypes, field by field and under its names.
+
+Words stand for its enumerations, in their order.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import enum
+
+MESSAGE_LENGTH = 256
+MAX_INFLUENCES = 16
+MAX_BONES = 1024
+STAGES = ("prepare", "start", "explore", "refine", "finish", "skeleton")
+
+BONE_KINDS = ("rigid", "flexible")
+QUALITIES = ("draft", "normal", "best")
+REST_MODES = ("fixed", "kept", "free")
+STARTS = ("grown", "faces", "spectral", "tried")
+BUDGET_KINDS = ("none", "rms", "maximum", "parts")
+JOINT_KINDS = ("root", "ball", "hinge", "stiff", "loose")
+SYMMETRIES = ("none", "found", "given")
+
+GIVEN_TRANSFORMS = 1
+GIVEN_WEIGHTS = 2
+
+
+class Status(enum.IntEnum):
+    CONVERGED = 0
+    OUT_OF_ITERATIONS = 1
+    REACHED = 2
+    BAD_ARGUMENT = -1
+    OUT_OF_MEMORY = -2
+    CANCELLED = -3
+    THREAD_FAILED = -4
+
+
+class Poses(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_int64),
+        ("vertex_count", ctypes.c_int64),
+        ("frame_count", ctypes.c_int64),
+        ("triangle_count", ctypes.c_int64),
+        ("rest", ctypes.c_void_p),
+        ("frames", ctypes.c_void_p),
+        ("triangles", ctypes.c_void_p),
+    ]
+
+
+class Progress(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_int64),
+        ("finished", ctypes.c_int64),
+        ("stage", ctypes.c_int64),
+        ("iterations", ctypes.c_int64),
+        ("bones", ctypes.c_int64),
+        ("fraction", ctypes.c_double),
+        ("erms", ctypes.c_double),
+    ]
+
+
+Watch = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.POINTER(Progress))
+
+
+class Settings(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_int64),
+        ("bones", ctypes.c_int64),
+        ("influences", ctypes.c_int64),
+        ("bone_kind", ctypes.c_int64),
+        ("quality", ctypes.c_int64),
+        ("rest_mode", ctypes.c_int64),
+        ("locality", ctypes.c_int64),
+        ("start", ctypes.c_int64),
+        ("budget_kind", ctypes.c_int64),
+        ("budget", ctypes.c_double),
+        ("smoothness", ctypes.c_double),
+        ("until", ctypes.c_double),
+        ("iterations", ctypes.c_int64),
+        ("threads", ctypes.c_int64),
+        ("seed", ctypes.c_int64),
+        ("relocate", ctypes.c_int64),
+        ("jointed", ctypes.c_int64),
+        ("allocate", ctypes.c_void_p),
+        ("release", ctypes.c_void_p),
+        ("memory_user", ctypes.c_void_p),
+        ("watch", Watch),
+        ("watch_user", ctypes.c_void_p),
+    ]
+
+
+class Rig(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_int64),
+        ("bone_capacity", ctypes.c_int64),
+        ("influences", ctypes.c_int64),
+        ("bones", ctypes.c_int64),
+        ("given", ctypes.c_int64),
+        ("transforms", ctypes.c_void_p),
+        ("influence_bones", ctypes.c_void_p),
+        ("influence_weights", ctypes.c_void_p),
+        ("rest", ctypes.c_void_p),
+        ("held_transforms", ctypes.c_void_p),
+        ("held_vertices", ctypes.c_void_p),
+        ("held_groups", ctypes.c_void_p),
+        ("held_rest", ctypes.c_void_p),
+    ]
+
+
+class Skeleton(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_int64),
+        ("bone_capacity", ctypes.c_int64),
+        ("root", ctypes.c_int64),
+        ("forest", ctypes.c_int64),
+        ("symmetry", ctypes.c_int64),
+        ("stretch", ctypes.c_int64),
+        ("demanded_count", ctypes.c_int64),
+        ("forbidden_count", ctypes.c_int64),
+        ("demanded", ctypes.c_void_p),
+        ("forbidden", ctypes.c_void_p),
+        ("held_joints", ctypes.c_void_p),
+        ("plane", ctypes.c_double * 4),
+        ("parents", ctypes.c_void_p),
+        ("joint_kinds", ctypes.c_void_p),
+        ("mirrors", ctypes.c_void_p),
+        ("joints", ctypes.c_void_p),
+        ("axes", ctypes.c_void_p),
+        ("angles", ctypes.c_void_p),
+        ("drifts", ctypes.c_void_p),
+    ]
+
+
+class Info(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_int64),
+        ("status", ctypes.c_int64),
+        ("bones", ctypes.c_int64),
+        ("iterations", ctypes.c_int64),
+        ("erms", ctypes.c_double),
+        ("rms_percent", ctypes.c_double),
+        ("maximum_percent", ctypes.c_double),
+        ("stage_seconds", ctypes.c_double * len(STAGES)),
+        ("message", ctypes.c_char * MESSAGE_LENGTH),
+    ]
+
+
+class Evaluation(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_int64),
+        ("frames", ctypes.c_void_p),
+        ("vertex_error", ctypes.c_void_p),
+        ("frame_error", ctypes.c_void_p),
+        ("erms", ctypes.c_double),
+        ("rms", ctypes.c_double),
+        ("maximum", ctypes.c_double),
+        ("diagonal", ctypes.c_double),
+        ("radius", ctypes.c_double),
+        ("worst_vertex", ctypes.c_int64),
+        ("worst_frame", ctypes.c_int64),
+    ]
+
+
+STRUCTS = {
+    "ossify_poses": Poses,
+    "ossify_progress": Progress,
+    "ossify_settings": Settings,
+    "ossify_rig": Rig,
+    "ossify_skeleton": Skeleton,
+    "ossify_info": Info,
+    "ossify_evaluation": Evaluation,
+}
+
+
+def sized(struct, **fields):
+    return struct(struct_size=ctypes.sizeof(struct), **fields)
+
+
+def declare(lib: ctypes.CDLL) -> None:
+    poses, settings, rig, info = map(ctypes.POINTER, (Poses, Settings, Rig, Info))
+    skeleton = ctypes.POINTER(Skeleton)
+    job = ctypes.c_void_p
+    functions = {
+        "ossify_version": (ctypes.c_char_p,),
+        "ossify_default_settings": (None, ctypes.c_void_p),
+        "ossify_decompose": (ctypes.c_int64, poses, settings, rig, info),
+        "ossify_connect": (ctypes.c_int64, poses, settings, rig, skeleton, info),
+        "ossify_articulate": (ctypes.c_int64, poses, settings, rig, skeleton, info),
+        "ossify_evaluate": (ctypes.c_int64, poses, rig, settings, ctypes.POINTER(Evaluation), info),
+        "ossify_bone_costs": (ctypes.c_int64, poses, settings, rig, ctypes.c_void_p, info),
+        "ossify_add_bone": (ctypes.c_int64, poses, settings, rig, ctypes.c_int64, ctypes.c_int64, info),
+        "ossify_decompose_start": (job, poses, settings, rig, info),
+        "ossify_articulate_start": (job, poses, settings, rig, skeleton, info),
+        "ossify_job_poll": (None, job, ctypes.POINTER(Progress)),
+        "ossify_job_cancel": (None, job),
+        "ossify_job_finish": (ctypes.c_int64, job),
+    }
+    for name, (result, *arguments) in functions.items():
+        function = getattr(lib, name)
+        function.restype, function.argtypes = result, arguments

@@ -1,0 +1,1 @@
+"""Armatures, vertex groups and keys: made, read and written."""

@@ -1,0 +1,103 @@
+"""The keys of a rig: transforms to the curves of its pose bones, when it is made and when it stands."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from ..native import Rig
+from ..options import Options
+from ..skeleton import placement
+from . import channels
+from .keys import Writer
+
+ROOT = "Root"
+
+
+@dataclasses.dataclass
+class Keyed:
+    """What was written."""
+
+    keys: int
+    keys_if_every: int  # with one on every frame
+    located: int  # bones below the skeleton's root that keep keys of their location
+    location: float  # the largest of those
+
+    @classmethod
+    def of(cls, clips: list[Keyed], extra: int) -> Keyed:
+        """All clips of a rig together, and `extra` keys."""
+        return cls(
+            sum(clip.keys for clip in clips) + extra,
+            sum(clip.keys_if_every for clip in clips) + extra,
+            max(clip.located for clip in clips),
+            max(clip.location for clip in clips),
+        )
+
+
+@dataclasses.dataclass
+class Links:
+    """A chain, and the bones that it is made of."""
+
+    chain: channels.Chain
+    bones: list[str]
+    inner: list[str | None]  # the bones under carriers
+    joined: np.ndarray  # [b] true: hangs from another bone that deforms
+
+
+def tolerance_of(options: Options, size: float, poses: bool) -> float | None:
+    """How far keys that are left out may move a vertex; None: none is left out."""
+    return options.key_tolerance / 100 * size if options.keys == "REDUCED" and not poses else None
+
+
+def tracks_of(links: Links, times, size: float, options: Options, poses: bool) -> list:
+    """The keys of every link; None for those that follow."""
+    tolerance = tolerance_of(options, size, poses)
+    if tolerance is not None and links.chain.pinned.any() and options.skeleton != "ARTICULATED":
+        tolerance *= 1 - channels.PIN_SHARE
+    return channels.tracks(links.chain, np.asarray(times), tolerance)
+
+
+def put(writer: Writer, links: Links, tracks: list) -> Keyed:
+    """Into the action."""
+    located, location = 0, 0.0
+    for b, track in enumerate(tracks):
+        if track is None:
+            continue
+        writer.track(links.bones[b], track, links.inner[b], links.chain.held[:, b])
+        if links.joined[b] and not links.chain.pinned[b]:
+            located += 1
+            location = max(location, float(np.linalg.norm(track.location, axis=1).max()))
+    return Keyed(writer.keys, writer.keys_if_every, located, location)
+
+
+def _planned(armature, rig: Rig, body: np.ndarray, plan) -> Links:
+    """Root first, then the deform bones in the plan's order; a carrier and its bone are one link."""
+    bones, order = armature.data.bones, plan.order
+    names = [plan.names[b] for b in order]
+    rests = [np.array(bones[name].matrix_local, np.float64) for name in (ROOT, *names)]
+    whole = placement.box(rig.rest.astype(np.float64), np.eye(3))
+    number = np.zeros(rig.bones + 1, int)  # of a link; the root's stands last, at -1
+    number[order] = np.arange(rig.bones) + 1
+    chain = channels.Chain(
+        rest=np.array(rests),
+        parents=np.concatenate([[-1], number[plan.parents[order]]]),
+        boxes=np.concatenate([whole[None], plan.places.boxes[order]]),
+        transforms=np.concatenate([body[:, None], plan.transforms[:, order]], axis=1),
+        rigid=plan.carriers is None,
+        pinned=np.concatenate([[False], plan.pinned[order]]),
+    )
+    joined = np.concatenate([[False], (plan.parents[order] >= 0) & (plan.skeleton is not None)])
+    if plan.carriers is None:
+        return Links(chain, [ROOT, *names], [None] * (rig.bones + 1), joined)
+    return Links(chain, [ROOT, *(plan.carriers[b] for b in order)], [None, *names], joined)
+
+
+def key(armature, action, rig: Rig, body: np.ndarray, times, plan, options: Options, poses) -> Keyed:
+    """body [f][4][4]: the whole body's motion; plan: armature.Plan; poses: names of the frames, or None."""
+    writer = Writer(armature, action, times, plan.size)
+    links = _planned(armature, rig, body, plan)
+    keyed = put(writer, links, tracks_of(links, times, plan.size, options, bool(poses)))
+    if poses:
+        writer.name_poses(poses)
+    return keyed

@@ -1,0 +1,316 @@
+"""How well a rig replays its source, measured on what Blender evaluates, not on what the solver believes.
+
+    E_RMS = 1000 / r sqrt(sum |x - y|^2 / (3 V F)),  r the radius of the tight sphere around the rest.
+
+Distances are given in scene units and in percent of the size, the diagonal of the rest's bounding box.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Generator
+
+import numpy as np
+
+from .. import native
+from ..motion.capture import Motion, matrix_of, positions
+from ..native import Info, Rig, Skeleton
+from ..skeleton import joints
+from . import actions
+from .build import Built
+
+_BLOCK = 8  # frames replayed by the library at a time
+_KIND_WORDS = {"ball": "ball", "hinge": "hinge", "stiff": "stiff", "loose": "guessed"}
+
+
+@dataclasses.dataclass
+class Report:
+    erms: float
+    size: float  # scene units
+    rms: float  # distances in scene units
+    mean: float
+    percentile_95: float
+    maximum: float
+    worst_object: str
+    worst_vertex: int
+    worst_frame: int
+    worst_row: int  # the same, counted from 0
+    worst_pose: str
+    keys_moved: float  # the most that keys left out move a vertex
+    frame_error: np.ndarray  # [f] root mean square over the vertices
+    vertex_error: np.ndarray  # [v] root mean square over the frames
+    times: np.ndarray  # [f]
+    poses: list[str] | None
+    clips: list[tuple[str, slice]]  # names and rows
+    solver: Info
+    free: Info | None  # the solver's, before joints held
+    skeleton: Skeleton | None
+    located: int  # bones below the skeleton's root that keep keys of their location
+    location: float  # the largest of those
+    bones: int
+    vertices: int
+    influences: float  # mean a vertex
+    keys: int
+    keys_if_every: int
+    rig_bytes: int
+    shape_key_bytes: int
+    cache_bytes: int
+    notes: list[str]
+    seconds: dict[str, float] = dataclasses.field(default_factory=dict)
+
+    def percent(self, distance: float) -> float:
+        return 100 * distance / self.size
+
+    @property
+    def worst_clip(self) -> str:
+        """The name of the clip with the largest error."""
+        return next(name for name, rows in self.clips if rows.start <= self.worst_row < rows.stop)
+
+    def clip_error(self, rows: slice) -> float:
+        """Root mean square over the vertices and the frames of a clip."""
+        return math.sqrt(float((self.frame_error[rows] ** 2).mean()))
+
+    def clip_lines(self) -> list[str]:
+        if len(self.clips) < 2:
+            return []
+        return [
+            f"clip {name}: {rows.stop - rows.start} frames, error {self.percent(self.clip_error(rows)):.3g} %"
+            for name, rows in self.clips
+        ]
+
+    def lines(self) -> list[str]:
+        """For people."""
+        where = f"pose {self.worst_pose}" if self.worst_pose else f"frame {self.worst_frame}"
+        if len(self.clips) > 1:
+            where += f" of {self.worst_clip}"
+        return [
+            f"{self.bones} bones on {self.vertices} vertices, {len(self.times)} frames",
+            f"error {self.percent(self.rms):.3g} % of the size (root mean square; E_RMS {self.erms:.3g})",
+            f"mean {self.percent(self.mean):.3g} %, 95 in 100 below {self.percent(self.percentile_95):.3g} %",
+            f"largest {self.percent(self.maximum):.3g} % ({self.maximum:.3g}) at vertex {self.worst_vertex}"
+            f" of {self.worst_object} in {where}",
+            f"{self.keys} keys of {self.keys_if_every}; leaving the others out moves no vertex by more than"
+            f" {self.percent(self.keys_moved):.2g} %",
+            *self.clip_lines(),
+            *self.skeleton_lines(),
+            "{} as a rig, {} as shape keys, {} as a point cache".format(*self.sizes()),
+        ]
+
+    def joints(self) -> dict[str, int]:
+        """How many there are of each kind."""
+        kinds = self.skeleton.kinds if self.skeleton is not None else []
+        return {kind: kinds.count(kind) for kind in native.JOINT_KINDS[1:]}
+
+    def skeleton_lines(self) -> list[str]:
+        """What the skeleton is like, and what it costs."""
+        if self.skeleton is None:
+            return []
+        counts = self.joints()
+        found = ", ".join(f"{count} {_KIND_WORDS[kind]}" for kind, count in counts.items() if count)
+        lines = [f"{sum(counts.values())} joints{': ' if found else ''}{found}"]
+        if self.free is not None:
+            lines.append(
+                f"joints hold: E_RMS {self.solver.erms:.3g}, {self.free.erms:.3g} if bones were free to move"
+            )
+        elif self.located:
+            lines.append(
+                f"{joints.moving(self.located)} against the parent,"
+                f" by {self.percent(self.location):.2g} % at most"
+            )
+        else:
+            lines.append("no bone moves against its parent: all only turn")
+        return lines
+
+    def sizes(self) -> tuple[str, str, str]:
+        """As a rig, as shape keys, as a point cache; in words."""
+        return tuple(map(size_words, (self.rig_bytes, self.shape_key_bytes, self.cache_bytes)))
+
+    def _frame_errors(self, rows: slice) -> dict[int, float]:
+        errors = zip(self.times[rows].tolist(), self.frame_error[rows].tolist(), strict=True)
+        return dict(errors)
+
+    def to_json(self) -> dict:
+        """For pipelines: plain values, distances in scene units and in percent of the size."""
+        names = "erms size bones vertices influences keys keys_if_every rig_bytes shape_key_bytes cache_bytes"
+        values = {name: getattr(self, name) for name in names.split()}
+        for name in ("rms", "mean", "percentile_95", "maximum", "keys_moved"):
+            values[name] = getattr(self, name)
+            values[f"{name}_percent"] = self.percent(getattr(self, name))
+        values["frames"] = len(self.times)
+        if self.skeleton is not None:
+            values["skeleton"] = {
+                "joints": self.joints(),
+                "located": self.located,
+                "location": self.location,
+                "location_percent": self.percent(self.location),
+                "free_erms": None if self.free is None else self.free.erms,
+            }
+        values["worst"] = {
+            "object": self.worst_object,
+            "vertex": self.worst_vertex,
+            "frame": self.worst_frame,
+            "pose": self.worst_pose or None,
+            "clip": self.worst_clip,
+        }
+        if len(self.clips) == 1:
+            values["frame_error"] = self._frame_errors(slice(None))
+        values["clips"] = [
+            {
+                "name": name,
+                "rms": self.clip_error(rows),
+                "rms_percent": self.percent(self.clip_error(rows)),
+                "frame_error": self._frame_errors(rows),
+            }
+            for name, rows in self.clips
+        ]
+        values["solver"] = {
+            "erms": self.solver.erms,
+            "rms_percent": self.solver.rms_percent,
+            "maximum_percent": self.solver.maximum_percent,
+            "iterations": self.solver.iterations,
+            "status": int(self.solver.status),
+            "seconds": self.solver.seconds,
+            "version": native.version(),
+        }
+        values["seconds"] = dict(self.seconds)
+        values["notes"] = list(self.notes)
+        return values
+
+
+def size_words(count: int) -> str:
+    for unit in ("bytes", "kB", "MB"):
+        if count < 1000:
+            return f"{count:.3g} {unit}"
+        count /= 1000
+    return f"{count:.3g} GB"
+
+
+class _Stage:
+    """The finished rig in its workshop, without the modifiers that stay live."""
+
+    def __init__(self, built: Built, motion: Motion):
+        self.built, self.motion = built, motion
+        self._space, self._back = np.eye(4), np.eye(4)
+
+    def _from_world(self, depsgraph) -> np.ndarray:
+        """[4][4] to the armature, which hardly ever moves."""
+        space = matrix_of(self.built.armature.get().evaluated_get(depsgraph))
+        if not np.array_equal(space, self._space):
+            self._space, self._back = space, np.linalg.inv(space)
+        return self._back
+
+    def play(self, row: int) -> None:
+        """Gives the armature the action of the clip that begins in this row, if one does."""
+        for handle, clip in self.built.actions:
+            if clip.rows.start == row:
+                actions.assign(self.built.armature.get(), handle.get())
+
+    def replay(self, row: int, out: np.ndarray) -> None:
+        """out [v][3]: where Blender puts the vertices, in the armature's space"""
+        self.play(row)
+        scene = self.built.workshop.get()
+        scene.frame_set(int(self.motion.times[row]))
+        depsgraph = scene.view_layers[0].depsgraph
+        back = self._from_world(depsgraph)
+        for handle, part in zip(self.built.meshes, self.motion.parts, strict=True):
+            evaluated = handle.get().evaluated_get(depsgraph)
+            matrix = back @ np.array(evaluated.matrix_world, np.float64)
+            points = positions(evaluated.data).astype(np.float64)
+            out[part.vertices] = points @ matrix[:3, :3].T + matrix[:3, 3]
+
+    def show_live_modifiers(self, shown: dict[tuple[int, str], bool] | None) -> dict[tuple[int, str], bool]:
+        """Hides them, or puts them back as they were."""
+        before = {}
+        for index, handle in enumerate(self.built.meshes):
+            for modifier in list(handle.get().modifiers)[1:]:
+                before[index, modifier.name] = modifier.show_viewport
+                modifier.show_viewport = shown[index, modifier.name] if shown else False
+        return before
+
+
+def _library_replay(motion: Motion, rig: Rig, row: int) -> np.ndarray:
+    """[f][v][3] a block of frames from `row` on"""
+    rows = slice(row, row + _BLOCK)
+    part = Rig(rig.transforms[rows], rig.influence_bones, rig.influence_weights, rig.rest)
+    return native.evaluate(motion.rest, motion.frames[rows], part).frames
+
+
+def measure(
+    built: Built, motion: Motion, rig: Rig, info: Info, free: Info | None
+) -> Generator[float, None, Report]:
+    """Plays the rig in the workshop; yields how far it is, 0 to 1. `free`: of the rig before joints held."""
+    frames, vertices = motion.frames.shape[:2]
+    stage = _Stage(built, motion)
+    shown = stage.show_live_modifiers(None)
+    distances = np.empty((frames, vertices), np.float32)
+    replayed, moved, expected = np.empty((vertices, 3)), 0.0, None
+    for row in range(frames):
+        if row % _BLOCK == 0:
+            expected = _library_replay(motion, rig, row)
+        stage.replay(row, replayed)
+        distances[row] = np.sqrt(((replayed - motion.frames[row]) ** 2).sum(axis=1))
+        moved = max(moved, float(((replayed - expected[row % _BLOCK]) ** 2).sum(axis=1).max()))
+        yield (row + 1) / frames
+    stage.play(0)
+    stage.show_live_modifiers(shown)
+    return _report(built, motion, rig, info, free, distances, math.sqrt(moved))
+
+
+def _joint_notes(skeleton: Skeleton | None) -> list[str]:
+    """What an artist should know of a skeleton before it is posed."""
+    if skeleton is None or not joints.mostly_guessed(skeleton.kinds):
+        return []
+    guessed, count = skeleton.kinds.count("loose"), len(skeleton.kinds) - skeleton.kinds.count("root")
+    return [
+        f"{guessed} of {count} joints are guesses, since the body bends where no joint is:"
+        " Skeleton > None leaves its bones side by side."
+    ]
+
+
+def _report(
+    built: Built, motion: Motion, rig: Rig, info: Info, free, distances: np.ndarray, moved: float
+) -> Report:
+    frames, vertices = distances.shape
+    first = Rig(rig.transforms[:1], rig.influence_bones, rig.influence_weights, rig.rest)
+    scale = native.evaluate(motion.rest, motion.frames[:1], first, replay=False)
+    size, radius = scale.diagonal or 1.0, scale.radius or 1.0
+    squares = distances.astype(np.float64) ** 2
+    frame, vertex = np.unravel_index(int(distances.argmax()), distances.shape)
+    part = next(part for part in motion.parts if part.vertices.start <= vertex < part.vertices.stop)
+    used = int((rig.influence_bones >= 0).sum())
+    positions_bytes = 12 * frames * vertices
+    return Report(
+        erms=1000 / radius * math.sqrt(squares.sum() / (3 * vertices * frames)),
+        size=size,
+        rms=math.sqrt(squares.mean()),
+        mean=float(distances.mean(dtype=np.float64)),
+        percentile_95=float(np.percentile(distances, 95)),
+        maximum=float(distances[frame, vertex]),
+        worst_object=part.name,
+        worst_vertex=int(vertex - part.vertices.start),
+        worst_frame=int(motion.times[frame]),
+        worst_row=int(frame),
+        worst_pose=motion.poses[frame] if motion.poses else "",
+        keys_moved=moved,
+        frame_error=np.sqrt(squares.mean(axis=1)),
+        vertex_error=np.sqrt(squares.mean(axis=0)),
+        times=motion.times,
+        poses=motion.poses,
+        clips=[(clip.name, clip.rows) for _, clip in built.actions]
+        or [(motion.parts[0].name, slice(0, frames))],
+        solver=info,
+        free=free,
+        skeleton=built.skeleton,
+        located=built.keyed.located,
+        location=built.keyed.location,
+        bones=rig.bones,
+        vertices=vertices,
+        influences=used / vertices,
+        keys=built.keyed.keys,
+        keys_if_every=built.keyed.keys_if_every,
+        rig_bytes=8 * (built.keyed.keys + used),  # a key: a time and a value; a weight: a group and a value
+        shape_key_bytes=positions_bytes + 12 * vertices,
+        cache_bytes=positions_bytes,
+        notes=[*motion.notes, *_joint_notes(built.skeleton)],
+    )

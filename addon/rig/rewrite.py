@@ -1,0 +1,334 @@
+"""Arrays back into a rig that stands in the scene; nothing else of it is touched.
+
+Bones stay where they are and hang where they hang. Bones that others hang from and that are not asked for,
+an artist's controls among them, are read as Blender evaluates them and never written. With R the rest and T
+the transform of a bone, and P the pose of its parent as it will be, its channels make up P^-1 T R, in terms
+of channels.py.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from ..motion.capture import matrix_of, positions
+from ..options import Options
+from ..skeleton import placement
+from . import channels, keying, keys, played, standing, weights
+from .keying import Keyed, Links
+from .keys import Writer
+from .skin import set_positions
+
+_OFF = 1e-5  # a sum nearer than this to what it should be is right but for rounding
+_LIMITS = "LIMIT_"  # how the types of constraints begin that only limit
+_ROUNDS = 3  # of keying, when constraints answer to what was keyed
+
+# ---- weights
+
+
+def write_weights(
+    obj, rows, influence_bones, influence_weights, names: list[str], held=None, present=None
+) -> None:
+    """Replaces the weights that these vertices have in the groups `names`.
+
+    rows [n], influences [n][k]. held [b]: groups that keep their weights; the others share what they leave.
+    present [n][b]: what is painted, if that is known. A vertex that has its weights already is not touched.
+    """
+    rows, held = np.asarray(rows, int), np.zeros(len(names), bool) if held is None else np.asarray(held, bool)
+    present = standing.painted(obj, names)[rows] if present is None else present
+    left = np.maximum(1 - present[:, held].sum(axis=1, dtype=np.float32), 0)
+    free = (influence_bones >= 0) & ~held[influence_bones]
+    amounts = np.where(free, influence_weights, 0).astype(np.float64)
+    total = amounts.sum(axis=1)
+    off = (np.abs(total - left) > _OFF) & (total > 0)
+    amounts[off] *= (left[off] / total[off])[:, None]
+    bones, amounts = weights.exact(np.where(free, influence_bones, -1), amounts, left)
+    wanted = np.where(held, present, weights.dense(bones, amounts, len(names)))
+    changed = (wanted != present).any(axis=1)
+    groups = obj.vertex_groups
+    for b in np.flatnonzero(~held):
+        old = rows[changed & (present[:, b] > 0)]
+        if len(old):
+            groups[names[b]].remove(old.tolist())
+    for b in np.flatnonzero(~held):  # in this order, which is that of the sum
+        some = np.flatnonzero(changed & (wanted[:, b] > 0))
+        if len(some):
+            add = (groups.get(names[b]) or groups.new(name=names[b])).add
+            for vertex, amount in zip(rows[some].tolist(), wanted[some, b].tolist(), strict=True):
+                add((vertex,), amount, "REPLACE")
+    obj.data.update()
+
+
+# ---- the rest shape
+
+
+def write_rest(obj, armature, rows, points) -> None:
+    """Puts these vertices to points [n][3] in the armature's space; shape keys move along."""
+    back = np.linalg.inv(matrix_of(obj)) @ matrix_of(armature)
+    before = positions(obj.data)
+    after = before.copy()
+    after[rows] = np.asarray(points, np.float64) @ back[:3, :3].T + back[:3, 3]
+    set_positions(obj.data, after)
+    for key in obj.data.shape_keys.key_blocks if obj.data.shape_keys else ():
+        flat = np.empty(3 * len(before), np.float32)
+        key.points.foreach_get("co", flat)
+        shape = flat.reshape(-1, 3)
+        shape[rows] += after[rows] - before[rows]
+        key.points.foreach_set("co", shape.ravel())
+
+
+# ---- keys
+
+
+def _obeys(armature, action, name: str) -> bool:
+    """Whether the channels of a bone are what their keys say, and hang from its parent's pose as usual."""
+    bone = armature.data.bones[name]
+    inherits = bone.use_inherit_rotation and bone.use_local_location and bone.inherit_scale == "FULL"
+    return inherits and not keys.is_driven(armature, action, name)
+
+
+def is_plain(armature, action, name: str) -> bool:
+    """Whether the pose of a bone is what its keys say: nothing else moves it, and nothing limits it."""
+    constraints = armature.pose.bones[name].constraints
+    return all(constraint.mute for constraint in constraints) and _obeys(armature, action, name)
+
+
+def is_bound(armature, action, name: str) -> bool:
+    """Whether something else moves the bone, so that keys on it would be of no use. Limits do not: they only
+    hold back what keys say."""
+    constraints = armature.pose.bones[name].constraints
+    moves = any(not c.mute and not c.type.startswith(_LIMITS) for c in constraints)
+    return moves or not _obeys(armature, action, name)
+
+
+def carrier_of(bone):
+    """The bone above one that is flexible, which has its scale; None: it has none."""
+    above = bone.parent
+    if above is None or above.use_deform or above.name == keying.ROOT or len(above.children) != 1:
+        return None
+    same = np.abs(np.array(above.matrix_local) - np.array(bone.matrix_local)).max() <= 1e-6
+    return above if same else None
+
+
+def is_limited(armature, action, name: str) -> bool:
+    """Whether keys move the bone, but not beyond limits."""
+    return not is_plain(armature, action, name) and not is_bound(armature, action, name)
+
+
+@dataclasses.dataclass
+class _Bone:
+    """A link to be."""
+
+    name: str  # of the bone that is keyed with location, rotation and scale
+    inner: str | None  # of the deform bone under it, when that is a carrier
+    column: int  # in the transforms; -1: it follows
+
+    @property
+    def shown(self) -> str:
+        """The bone whose pose is the link's."""
+        return self.inner or self.name
+
+
+def _bones(armature, names: list[str], flexible: bool) -> list[_Bone]:
+    """Those named, and all above them, parents first."""
+    bones, found = armature.data.bones, {}
+    for column, name in enumerate(names):
+        carrier = carrier_of(bones[name]) if flexible else None
+        outer = carrier.name if carrier else name
+        found[outer] = _Bone(outer, name if carrier else None, column)
+    for name in list(found):
+        for above in bones[name].parent_recursive:
+            if above.name not in found and not any(link.inner == above.name for link in found.values()):
+                found[above.name] = _Bone(above.name, None, -1)
+    return sorted(found.values(), key=lambda link: len(bones[link.name].parent_recursive))
+
+
+def _parents(armature, links: list[_Bone]) -> np.ndarray:
+    number = {name: i for i, link in enumerate(links) for name in (link.name, link.inner) if name}
+    above = [armature.data.bones[link.name].parent for link in links]
+    return np.array([-1 if bone is None else number[bone.name] for bone in above])
+
+
+def _some(armature, action, links: list[_Bone], is_so) -> np.ndarray:
+    """[link] of which a bone is so: is_so(armature, action, name)"""
+    return np.array(
+        [
+            link.column >= 0 and any(is_so(armature, action, n) for n in (link.name, link.inner) if n)
+            for link in links
+        ],
+        bool,
+    )
+
+
+def _told(links: list[_Bone], held, frames: int) -> np.ndarray:
+    """[f][link] what is told to be held"""
+    result = np.zeros((frames, len(links)), bool)
+    for i, link in enumerate(links):
+        if held is not None and link.column >= 0:
+            result[:, i] = held[:, link.column]
+    return result
+
+
+def _with_ancestors(result: np.ndarray, parents: np.ndarray) -> np.ndarray:
+    """[f][link] a link that is held holds those above it"""
+    for i in reversed(range(len(parents))):
+        if parents[i] >= 0:
+            result[:, parents[i]] |= result[:, i]
+    return result
+
+
+def held_with_ancestors(armature, names: list[str], held, flexible: bool) -> np.ndarray:
+    """[f][b] what a solver shall not change in the rig's clips when `held` ([f][b] or None) is held: with it
+    bones that something else moves or limits, and what is above any of them, or those would move along."""
+    links = _bones(armature, names, flexible)
+    parents, clips = _parents(armature, links), played.of(armature)
+    result = np.zeros((sum(len(clip.times) for clip in clips), len(names)), bool)
+    columns = [(i, link.column) for i, link in enumerate(links) if link.column >= 0]
+    for clip in clips:
+        told = None if held is None else held[clip.rows]
+        full = _told(links, told, len(clip.times))
+        full |= _some(armature, clip.action, links, lambda *bone: not is_plain(*bone))
+        full = _with_ancestors(full, parents)
+        for i, column in columns:
+            result[clip.rows, column] = full[:, i]
+    return result
+
+
+def _boxes(armature, links: list[_Bone], names: list[str], skin) -> np.ndarray:
+    """[link][8][3] around what each moves; its head where that is nothing"""
+    boxes = np.empty((len(links), 8, 3))
+    for i, link in enumerate(links):
+        deforms = link.column >= 0 and armature.data.bones[names[link.column]].use_deform
+        rows = skin.painted[:, link.column] > 0 if deforms else np.ones(len(skin.rest), bool)
+        points = skin.rest[rows] if rows.any() else np.array([armature.data.bones[link.name].head_local])
+        boxes[i] = placement.box(np.asarray(points, np.float64), np.eye(3))
+    return boxes
+
+
+def _given(writer: Writer, links: list[_Bone], partly: np.ndarray, frames: int) -> channels.Channels:
+    """The channels of those that are held in some frames."""
+    shapes = ((3,), (4,), (3,), (4,))
+    parts = [np.zeros((frames, len(links), *shape)) for shape in shapes]
+    for i in np.flatnonzero(partly):
+        present = writer.present(links[i].name, links[i].inner)
+        for part, values in zip(parts, dataclasses.astuple(present), strict=True):
+            part[:, i] = 0 if values is None else values
+    return channels.Channels(*parts)
+
+
+def _pin(armature, chain: channels.Chain, joined: np.ndarray, links, options: Options, size: float) -> None:
+    """Bones that only turn go on to do so; those that are connected cannot do anything else."""
+    bones = [armature.data.bones[link.name] for link in links]
+    connected = np.array([bone.use_connect for bone in bones]) & ~chain.follows
+    articulated = joined & (options.skeleton == "ARTICULATED")
+    limit = channels.PIN_SHARE * (keying.tolerance_of(options, size, options.frames == "POSES") or 0.0)
+    parents = np.where((joined | connected) & ~chain.follows, chain.parents, -1)
+    heads = np.array([bone.head_local for bone in bones], np.float64)
+    chain.transforms, chain.pinned = channels.pin(
+        heads, parents, chain.transforms, limit, connected | articulated
+    )
+
+
+def _links(armature, writer: Writer, transforms, names, options: Options, held, skin):
+    """The chain, and its links to be."""
+    frames, flexible = len(transforms), options.bone_kind == "FLEXIBLE"
+    bones = armature.data.bones
+    links = _bones(armature, names, flexible)
+    parents = _parents(armature, links)
+    held = _with_ancestors(_told(links, held, frames), parents)
+    held |= _some(armature, writer.action, links, is_bound)
+    follows = np.array([link.column < 0 for link in links]) | held.all(axis=0)
+    with standing.alone(armature) as (scene, layer):
+        shown = [link.shown for link in links]
+        moved = standing.read_transforms(armature, scene, layer, shown, writer.times.tolist())
+    rest = np.array([np.array(bones[link.name].matrix_local, np.float64) for link in links])
+    poses = moved @ rest
+    above = np.where((parents < 0)[:, None, None], np.eye(4), poses[:, parents])
+    for i, link in enumerate(links):
+        if not follows[i]:
+            wanted = transforms[:, link.column]
+            moved[:, i] = standing.rigid(wanted) if flexible and link.inner is None else wanted
+    chain = channels.Chain(
+        rest=rest,
+        parents=parents,
+        boxes=_boxes(armature, links, names, skin),
+        transforms=moved,
+        rigid=not flexible,
+        follows=follows,
+        local=np.linalg.inv(above) @ poses,
+        held=held & ~follows,
+        every=np.array([armature.pose.bones[link.name].rotation_mode != "QUATERNION" for link in links]),
+        ended=np.array([writer.goes_on(link.name) for link in links]),
+    )
+    if chain.held.any():
+        chain.given = _given(writer, links, chain.held.any(axis=0), frames)
+    deforms = np.array([bones[link.shown].use_deform for link in links])
+    joined = (parents >= 0) & deforms & deforms[parents] & (options.skeleton != "NONE")
+    if not flexible:
+        _pin(armature, chain, joined, links, options, writer.size)
+    inner = [link.inner for link in links]
+    return Links(chain, [link.name for link in links], inner, joined & ~follows), links
+
+
+def _wander(armature, action, links: list[_Bone], chain: channels.Chain) -> bool:
+    """Whether a bone that follows hangs from one that is keyed, with constraints that see the new pose."""
+    keyed = ~chain.follows
+    for i, parent in enumerate(chain.parents):
+        keyed[i] |= parent >= 0 and keyed[parent]
+    return any(
+        keyed[i] and chain.follows[i] and not is_plain(armature, action, link.name)
+        for i, link in enumerate(links)
+    )
+
+
+@dataclasses.dataclass
+class Keys:
+    """What there is to write."""
+
+    links: Links
+    bones: list[_Bone]
+    tracks: list
+    size: float
+
+
+def put_keys(armature, action, times, planned: Keys) -> Keyed:
+    """Writes what settle_keys found on a copy of the same rig."""
+    return _put(Writer(armature, action, times, planned.size), planned)
+
+
+def _put(writer: Writer, planned: Keys) -> Keyed:
+    keyed = keying.put(writer, planned.links, planned.tracks)
+    for link, follows in zip(planned.bones, planned.links.chain.follows, strict=True):
+        if follows and link.column >= 0:
+            for name in filter(None, (link.name, link.inner)):
+                writer.leave(name)
+    return dataclasses.replace(keyed, keys=writer.keys, keys_if_every=writer.keys_if_every)
+
+
+def settle_keys(
+    armature, action, transforms, times, names: list[str], options: Options, held=None, skin=None
+) -> tuple[Keyed, Keys]:
+    """As write_keys, and what was written; skin: that of the rig, if it is known."""
+    skin = standing.read_skin(armature, names) if skin is None else skin
+    size, poses = placement.diagonal(skin.rest), options.frames == "POSES"
+    transforms = np.asarray(transforms, np.float64)
+    for _ in range(_ROUNDS):
+        writer = Writer(armature, action, times, size)
+        links, bones = _links(armature, writer, transforms, names, options, held, skin)
+        planned = Keys(links, bones, keying.tracks_of(links, writer.times, size, options, poses), size)
+        keyed = _put(writer, planned)
+        if not _wander(armature, action, bones, links.chain):
+            break
+    armature.update_tag(refresh={"TIME"})
+    return keyed, planned
+
+
+def write_keys(armature, action, transforms, times, names: list[str], options: Options, held=None) -> Keyed:
+    """Keys these bones in their places, by transforms [f][b][4][4] rest to frame, in the frames `times`.
+
+    The armature gets the action; keys outside of the frames stay. held [f][b]: what keeps its keys, to the
+    bit, and with it what is above it. Bones that constraints or drivers move are not keyed; those above them
+    are, and they go along. The root is keyed if it is among the names.
+    """
+    return settle_keys(armature, action, transforms, times, names, options, held)[0]

@@ -1,0 +1,191 @@
+"""A rig that stands in the scene, as arrays: what joining, refitting and tracking start from.
+
+Weights are those of the vertex groups, and transforms what Blender evaluates in the frames asked for, so what
+was painted or posed since the rig was made counts.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+
+import bpy
+import numpy as np
+
+from .. import native
+from ..motion.capture import matrix_of, positions, triangles_of
+from ..motion.rigid import nearest_rotation
+from ..options import Refusal
+from .armature import edit_mode
+from .handles import was_changed
+from .keying import ROOT
+
+WEIGHTLESS = 1e-4  # a vertex with less weight is not moved, as for Blender's modifier
+
+
+def is_rig(obj) -> bool:
+    """Whether Ossify made the object as a rig; None is none."""
+    return obj is not None and obj.type == "ARMATURE" and bool(obj.ossify.version)
+
+
+def meshes_of(armature) -> list:
+    """The meshes that the armature moves."""
+    return [
+        obj
+        for obj in armature.children
+        if obj.type == "MESH" and any(m.type == "ARMATURE" and m.object == armature for m in obj.modifiers)
+    ]
+
+
+def bone_names(armature) -> list[str]:
+    """Of the bones that deform."""
+    return [bone.name for bone in armature.data.bones if bone.use_deform]
+
+
+def check(armature) -> None:
+    """Refuses what is no longer a rig of Ossify's."""
+    if ROOT not in armature.data.bones or not bone_names(armature):
+        raise Refusal(f"{armature.name} has lost its bone {ROOT}, or all the others.")
+
+
+def with_bones(armature, names: list[str]):
+    """The armature itself; refuses when some of the bones that it had are gone."""
+    if not set(names) <= set(armature.data.bones.keys()):
+        raise was_changed(armature)
+    return armature
+
+
+def _only_turns(armature, name: str) -> bool:
+    bone, pose = armature.data.bones[name], armature.pose.bones[name]
+    return armature.ossify.settings.skeleton == "ARTICULATED" or bone.use_connect or all(pose.lock_location)
+
+
+def turning_parents(armature, names: list[str]) -> np.ndarray:
+    """[b] of bones that only turn the nearest of the names above; -1: there is none, or the bone moves"""
+    number, parents = {name: b for b, name in enumerate(names)}, np.full(len(names), -1, np.int32)
+    for b, name in enumerate(names):
+        if _only_turns(armature, name):
+            above = armature.data.bones[name].parent
+            while above is not None and above.name not in number:
+                above = above.parent
+            parents[b] = -1 if above is None else number[above.name]
+    return parents
+
+
+# ---- weights
+
+
+def painted(obj, names: list[str]) -> np.ndarray:
+    """[v][b] float32 as they are in the vertex groups, whatever their sum"""
+    weights = np.zeros((len(obj.data.vertices), len(names)), np.float32)
+    columns = {obj.vertex_groups[name].index: b for b, name in enumerate(names) if name in obj.vertex_groups}
+    for vertex in obj.data.vertices:
+        for group in vertex.groups:
+            if group.group in columns:
+                weights[vertex.index, columns[group.group]] = group.weight
+    return weights
+
+
+@dataclasses.dataclass
+class Skin:
+    """The meshes of a rig, one after the other."""
+
+    meshes: list  # objects
+    slices: list[slice]  # their rows
+    rest: np.ndarray  # [v][3] float64 in the armature's space
+    painted: np.ndarray  # [v][b] float32
+    triangles: np.ndarray  # [t][3] int32; a loose edge is a triangle with a corner twice
+
+    @property
+    def moved(self) -> np.ndarray:
+        """[v] whether the armature moves the vertex"""
+        return self.painted.sum(axis=1, dtype=np.float64) > WEIGHTLESS
+
+    def weights(self) -> np.ndarray:
+        """[v][b] float64 as Blender's modifier uses them: with a sum of 1, or all 0"""
+        total = self.painted.sum(axis=1, dtype=np.float64)
+        return self.painted / np.where(total > WEIGHTLESS, total, np.inf)[:, None]
+
+    def moved_triangles(self) -> np.ndarray:
+        """[t][3] of moved vertices alone, which count from 0"""
+        moved = self.moved
+        number = np.cumsum(moved) - 1
+        return number[self.triangles[moved[self.triangles].all(axis=1)]].astype(np.int32)
+
+
+def read_skin(armature, names: list[str], meshes: list | None = None) -> Skin:
+    """Of all meshes that the armature moves, or of some."""
+    back = np.linalg.inv(matrix_of(armature))
+    meshes = meshes_of(armature) if meshes is None else meshes
+    slices, rests, weights, triangles, count = [], [], [], [], 0
+    for obj in meshes:
+        matrix = back @ matrix_of(obj)
+        rests.append(positions(obj.data).astype(np.float64) @ matrix[:3, :3].T + matrix[:3, 3])
+        weights.append(painted(obj, names))
+        triangles.append(triangles_of(obj.data) + count)
+        slices.append(slice(count, count + len(rests[-1])))
+        count += len(rests[-1])
+    skin = meshes and Skin(
+        meshes, slices, np.concatenate(rests), np.concatenate(weights), np.concatenate(triangles)
+    )
+    if not skin or not skin.moved.any():
+        raise Refusal(f"{armature.name} has no mesh with vertex groups of its bones.")
+    return skin
+
+
+def sparse(dense: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The strongest influences of each vertex, as the library wants them; rows of 0 stay unused."""
+    most = min(max(int((dense > 0).sum(axis=1).max()), 1), native.MAX_INFLUENCES)
+    bones = np.argsort(-dense, axis=1, kind="stable")[:, :most]
+    weights = np.take_along_axis(dense, bones, axis=1)
+    total = weights.sum(axis=1, keepdims=True)
+    weights = weights / np.where(total > 0, total, 1)
+    return np.where(weights > 0, bones, -1).astype(np.int32), weights.astype(np.float32)
+
+
+# ---- transforms
+
+
+def read_transforms(armature, scene, layer, names: list[str], times) -> np.ndarray:
+    """[f][b][4][4] rest to frame, as Blender evaluates them; the scene's frame stays"""
+    before = scene.frame_current, scene.frame_subframe
+    rests = np.array([np.array(armature.data.bones[name].matrix_local) for name in names], np.float64)
+    poses = np.empty((len(times), len(names), 4, 4))
+    try:
+        for row, time in enumerate(times):
+            scene.frame_set(int(time))
+            bones = armature.evaluated_get(layer.depsgraph).pose.bones
+            poses[row] = [np.array(bones[name].matrix) for name in names]
+    finally:
+        scene.frame_set(before[0], subframe=before[1])
+    return poses @ np.linalg.inv(rests)
+
+
+@contextlib.contextmanager
+def alone(armature, meshes=()):
+    """A scene, and its view layer, in which the rig is played by itself: that is quick, and the artist's
+    scene stays in its frame. What the rig depends on is evaluated with it."""
+    pose, hidden = armature.data.pose_position, armature.hide_viewport
+    scene = bpy.data.scenes.new("Ossify Workshop")
+    try:
+        armature.data.pose_position, armature.hide_viewport = "POSE", False
+        for obj in (armature, *meshes):
+            scene.collection.objects.link(obj)
+        yield scene, scene.view_layers[0]
+    finally:
+        armature.data.pose_position, armature.hide_viewport = pose, hidden
+        bpy.data.scenes.remove(scene)
+
+
+@contextlib.contextmanager
+def editing(armature):
+    """Its edit bones, wherever it is: Edit Mode wants an object that is in a view layer and not disabled."""
+    with alone(armature) as (scene, layer), edit_mode(armature, scene, layer) as bones:
+        yield bones
+
+
+def rigid(transforms: np.ndarray) -> np.ndarray:
+    """The same without what rounding, or a scale, has done to the rotations."""
+    result = transforms.copy()
+    result[..., :3, :3] = nearest_rotation(result[..., :3, :3])
+    return result

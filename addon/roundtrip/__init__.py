@@ -1,0 +1,1 @@
+"""Rigs that were edited: what changed, the refit, new motion on an old rig."""

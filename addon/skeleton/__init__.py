@@ -1,0 +1,1 @@
+"""Where bones lie, what they are called, and which of them leads."""

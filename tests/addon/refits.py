@@ -1,0 +1,95 @@
+"""Rigs to refit, what an artist may have done to them, and how they are judged."""
+
+import bpy
+import chain
+import numpy as np
+import scenes
+from ossify import convert, options
+from ossify.rig import standing
+from ossify.roundtrip import memory, refit
+from test_rewrite import curves_of, groups_of
+
+COUNT = len(scenes.creature_bones())
+
+
+def sheet_rig(**chosen):
+    obj = scenes.key_shapes(scenes.grid())
+    return chain.converted(obj, **{"bones": 5, **chosen})
+
+
+def creature_rig(**chosen):
+    body, _ = scenes.creature(frames=12)
+    picked = {"bones": COUNT, "quality": "NORMAL", "skeleton": "HIERARCHY", "keys": "REDUCED", **chosen}
+    return chain.converted(body, **picked)
+
+
+def steps_of(armature, bones=(), vertices=None, **chosen):
+    context = bpy.context
+    picked = options.RefitOptions(**chosen)
+    return refit.refit(context.scene, context.view_layer, armature, picked, bones, vertices)
+
+
+def refitted(armature, bones=(), vertices=None, **chosen):
+    return convert.run(steps_of(armature, bones, vertices, **chosen))
+
+
+def error(armature, mesh, source_frames):
+    """The root mean square distance to the source, as Blender shows it."""
+    times = [item.frame for item in armature.ossify.frames]
+    gap = scenes.seen_frames(mesh, times) - source_frames
+    return float(np.sqrt((gap**2).sum(axis=-1).mean()))
+
+
+def source_frames(armature):
+    """[f][v][3] in world space, as they were kept"""
+    matrix = np.array(armature.matrix_world)
+    return memory.recall(armature).frames.astype(float) @ matrix[:3, :3].T + matrix[:3, 3]
+
+
+def bits(armature, meshes):
+    """All of a rig that a refit may write."""
+    bones = {
+        bone.name: (bone.parent.name if bone.parent else None, *np.ravel(bone.matrix_local).tolist())
+        for bone in armature.data.bones
+    }
+    skins = [
+        (
+            mesh.name,
+            [g.name for g in mesh.vertex_groups],
+            groups_of(mesh),
+            scenes.positions(mesh.data).tolist(),
+        )
+        for mesh in meshes
+    ]
+    return bones, curves_of(armature), skins
+
+
+def edit(armature, change):
+    """change(edit_bones) in Edit Mode"""
+    bpy.context.view_layer.objects.active = armature
+    bpy.ops.object.mode_set(mode="EDIT")
+    change(armature.data.edit_bones)
+    bpy.ops.object.mode_set(mode="OBJECT")
+
+
+def delete_bone(armature, name):
+    edit(armature, lambda bones: bones.remove(bones[name]))
+
+
+def paint_noise(mesh, armature, share=0.05, seed=3):
+    """Random weights on some vertices; [v] which."""
+    rng = np.random.default_rng(seed)
+    names = standing.bone_names(armature)
+    count = len(mesh.data.vertices)
+    rows = rng.permutation(count)[: max(int(share * count), 1)]
+    for row in rows.tolist():
+        for name, amount in zip(names, rng.dirichlet(np.ones(len(names))), strict=True):
+            group = mesh.vertex_groups.get(name) or mesh.vertex_groups.new(name=name)
+            group.add([row], float(amount), "REPLACE")
+    mesh.data.update()
+    return np.isin(np.arange(count), rows)
+
+
+def named_curves(armature, bone):
+    curves = chain.curves(armature.animation_data.action)
+    return [((c.data_path, c.array_index), c) for c in curves if f'"{bone}"' in c.data_path]

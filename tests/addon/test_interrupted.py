@@ -1,0 +1,276 @@
+"""What an artist may do while a refit or a tracking runs: undo, save, change the rig. Between two steps
+nothing of the work is in the file, and nothing is kept that an undo takes away."""
+
+import bpy
+import chain
+import numpy as np
+import pytest
+import scenes
+from ossify import convert, options
+from ossify.rig import report
+from ossify.roundtrip import bone_change, bone_growth, track
+from refits import COUNT, bits, creature_rig, edit, error, sheet_rig, source_frames, steps_of
+from test_edits_cancelled import EDITS, rigged, stages_of
+from test_track import bind
+from tracks import FRAMES, sheet
+
+KINDS = ("actions", "armatures", "collections", "meshes", "objects", "scenes")
+
+
+def blocks():
+    """All data-blocks of the file, but for those that nobody sees"""
+    return {(kind, block.name) for kind in KINDS for block in getattr(bpy.data, kind)}
+
+
+def refit_plain():
+    return steps_of(sheet_rig().armature)
+
+
+def refit_from_the_source():
+    return steps_of(sheet_rig().armature, motion="SOURCE")
+
+
+def add_sleeve(armature):
+    """A bone that claims vertices and helps nothing"""
+
+    def add(bones):
+        bone, arm = bones.new("Sleeve"), bones["Side.001.L"]
+        bone.head, bone.tail, bone.parent = arm.head, arm.tail, arm
+
+    edit(armature, add)
+
+
+def refit_with_a_bone_more():
+    armature = creature_rig().armature
+    add_sleeve(armature)
+    return steps_of(armature)
+
+
+def refit_of_joints():
+    """Bones near the one that is gone are solved again, joints and all."""
+    armature = creature_rig(skeleton="ARTICULATED").armature
+    edit(armature, lambda bones: bones.remove(bones["Side.001.L"]))
+    return steps_of(armature)
+
+
+def refit_above_a_driver():
+    armature = creature_rig().armature
+    armature.pose.bones["Side.002.L"].driver_add("scale", 0).driver.expression = "1"
+
+    def move(bones):
+        for name in ("Side.001.L", "Side.002.L"):
+            bones[name].use_connect = False
+        bones["Side.001.L"].head.z += 0.1
+
+    edit(armature, move)
+    return steps_of(armature)
+
+
+def tracking(result, source):
+    context = bpy.context
+    return track.track(context.scene, context.view_layer, result.armature, [source], options.TrackOptions())
+
+
+def track_plain():
+    return tracking(chain.converted(sheet("First", 0.0), bones=6), sheet("Second", 0.8))
+
+
+def track_around_a_constraint():
+    result = chain.converted(sheet("First", 0.0), bones=6)
+    bind(result.armature, "Bone.002")
+    return tracking(result, sheet("Second", 0.8))
+
+
+REFITS = (refit_plain, refit_from_the_source, refit_with_a_bone_more, refit_of_joints, refit_above_a_driver)
+TRACKS = (track_plain, track_around_a_constraint)
+
+
+# ---- what is in the file
+
+
+@pytest.mark.parametrize("begin", REFITS + TRACKS)
+def test_nothing_is_made_before_the_last_step(begin):
+    steps = begin()
+    before, met = blocks(), []
+    for step in chain.unhurried(steps):
+        assert blocks() == before, step
+        met.append(step.stage)
+    assert met.index("Reading") < met.index("Solving") < met.index("Building")
+    made = {("actions", "Second")} if begin in TRACKS else set()
+    assert blocks() - before == made
+
+
+@pytest.mark.parametrize("begin", REFITS + TRACKS)
+def test_an_error_on_the_copy_leaves_nothing_behind(begin, monkeypatch):
+    steps = begin()
+    stages_of(steps, "Solving")
+    before = blocks()
+
+    def fail(*_arguments, **_options):
+        raise RuntimeError("on purpose")
+
+    monkeypatch.setattr(report, "measure", fail)
+    monkeypatch.setattr(track, "_measure", fail)
+    with pytest.raises(RuntimeError, match="on purpose"):
+        convert.run(steps)
+    assert blocks() == before
+
+
+# ---- undo
+
+
+def touch():
+    """Something to be undone: it touches all data of a rig, so that then no reference to it is of any use."""
+    old = [*bpy.data.objects, *bpy.data.armatures, *bpy.data.meshes]
+    bpy.ops.ed.undo_push(message="before")
+    for block in old:
+        block["touched"] = 1
+    bpy.ops.ed.undo_push(message="touched")
+    return old
+
+
+def undo(touched):
+    bpy.ops.ed.undo()
+    for block in touched:
+        with pytest.raises(ReferenceError):
+            block.name  # noqa: B018
+
+
+def undone(begin, stage):
+    """The steps of a work in which the artist has undone something, from the first of a stage on"""
+    steps = begin()
+    touched = touch()
+    stages_of(steps, stage)
+    undo(touched)
+    return steps
+
+
+@pytest.mark.parametrize("stage", ["Reading", "Solving", "Building"])
+@pytest.mark.parametrize("begin", REFITS + TRACKS)
+def test_undone_on_the_way(begin, stage):
+    steps = undone(begin, stage)
+    before = blocks()
+    result = convert.run(steps)
+    assert result.armature == bpy.data.objects[result.armature.name]
+    if begin in REFITS:
+        assert blocks() == before
+        rounding = 1e-4 * result.before.rms + 1e-6 * result.before.size
+        assert result.after.rms <= result.before.rms + rounding
+        (mesh,) = (item.object for item in result.armature.ossify.meshes)
+        shown = error(result.armature, mesh, source_frames(result.armature))
+        assert result.after.rms == pytest.approx(shown, rel=1e-3)
+    else:
+        assert result.armature.animation_data.action == result.action
+        mesh, source, times = (
+            bpy.data.objects["First Rigged"],
+            bpy.data.objects["Second"],
+            range(1, FRAMES + 1),
+        )
+        apart = scenes.seen_frames(mesh, times) - scenes.seen_frames(source, times)
+        shown = float(np.sqrt((apart**2).sum(axis=-1).mean()))
+        assert result.rms == pytest.approx(shown, rel=1e-3)
+
+
+def test_no_bone_more_is_told_after_an_undo(monkeypatch):
+    """The sentence names the rig, and that is another data-block by then."""
+    monkeypatch.setattr(bone_growth, "_WORTH", 1e9)
+    steps = bone_growth.add_at_worst(bpy.context, creature_rig(bones=COUNT - 2).armature)
+    solve, touched = bone_change.turning, touch()
+
+    def turning(*arguments):
+        result = yield from solve(*arguments)
+        undo(touched)
+        return result
+
+    monkeypatch.setattr(bone_change, "turning", turning)
+    with pytest.raises(options.Refusal, match="does not lower the error of Creature Rig"):
+        convert.run(steps)
+
+
+@pytest.mark.parametrize("clips", ["TAKES", "MARKERS"])
+def test_clips_are_read_on_after_an_undo(clips):
+    objects = [sheet("First", 0.0), sheet("Second", 0.8)][: 2 if clips == "TAKES" else 1]
+    for frame in (1, 5):
+        bpy.context.scene.timeline_markers.new(f"At {frame}", frame=frame)
+    context, picked = bpy.context, chain.quick(clips=clips)
+
+    def begin():
+        return convert.convert(context.scene, context.view_layer, objects, picked)
+
+    result = convert.run(undone(begin, "Reading"))
+    assert len(result.armature.ossify.clips) == 2
+
+
+# ---- changes
+
+
+@pytest.mark.parametrize("begin", REFITS + TRACKS)
+@pytest.mark.parametrize("stage", ["Reading", "Solving", "Building"])
+def test_a_bone_that_goes_on_the_way_is_told(begin, stage):
+    steps = begin()
+    stages_of(steps, stage)
+    (armature,) = (obj for obj in bpy.data.objects if obj.type == "ARMATURE" and obj.ossify.frames)
+    name = next(bone.name for bone in armature.data.bones if bone.use_deform and not bone.children)
+    scenes.select(armature)
+    edit(armature, lambda bones: bones.remove(bones[name]))
+    meshes = [item.object for item in armature.ossify.meshes]
+    before, whole = bits(armature, meshes), blocks()
+    with pytest.raises(options.Refusal, match="was changed while Ossify was working"):
+        convert.run(steps)
+    assert bits(armature, meshes) == before
+    assert blocks() == whole
+
+
+def rename_late(armature):
+    armature.data.bones["Side.002.L"].name = "Elbow"
+
+
+def rehang_late(armature):
+    def hang(bones):
+        bones["Side.002.L"].use_connect, bones["Side.002.L"].parent = False, bones["Root"]
+
+    edit(armature, hang)
+
+
+@pytest.mark.parametrize("change", [rename_late, rehang_late])
+def test_a_bone_that_is_another_after_the_last_look_is_told(change):
+    result = creature_rig()
+    armature = result.armature
+    scenes.select(armature)
+    steps = steps_of(armature)
+    for step in steps:
+        if step.stage == "Solving" and step.wait:
+            break
+    change(armature)
+    before, whole = bits(armature, result.meshes), blocks()
+    with pytest.raises(options.Refusal, match="was changed while Ossify was working"):
+        convert.run(steps)
+    assert bits(armature, result.meshes) == before
+    assert blocks() == whole
+
+
+@pytest.mark.parametrize("which", EDITS)
+@pytest.mark.parametrize("stage", ["Reading", "Solving", "Building"])
+def test_a_bone_that_goes_during_an_edit_is_told(which, stage):
+    armature, mesh = rigged(which)
+    steps = EDITS[which](armature)
+    stages_of(steps, stage)
+    name = next(bone.name for bone in armature.data.bones if bone.use_deform and not bone.children)
+    edit(armature, lambda bones: bones.remove(bones[name]))
+    before = bits(armature, [mesh])
+    with pytest.raises(options.Refusal, match="was changed while Ossify was working"):
+        convert.run(steps)
+    assert bits(armature, [mesh]) == before
+
+
+def test_a_mesh_that_is_cut_while_a_motion_is_tracked_is_told():
+    steps = track_plain()
+    stages_of(steps, "Solving")
+    mesh = bpy.data.objects["First Rigged"]
+    mesh.data.vertices.add(1)
+    mesh.data.update()
+    whole = blocks()
+    with pytest.raises(options.Refusal, match="First Rigged was changed while Ossify was working"):
+        convert.run(steps)
+    assert blocks() == whole
+    assert np.isfinite(scenes.positions(mesh.data)).all()

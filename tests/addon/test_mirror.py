@@ -1,0 +1,59 @@
+"""Bones without a skeleton that are mirror images of each other."""
+
+import chain
+import numpy as np
+import pytest
+import scenes
+from ossify.skeleton import mirror, placement
+
+PLANE = np.array([1.0, 0, 0, 0.5])  # x = 0.5
+
+
+def bones(heads, tails, facing=None):
+    count = len(heads)
+    facing = np.tile([0.0, 0, 1], (count, 1)) if facing is None else np.array(facing, float)
+    return placement.Bones(np.array(heads, float), np.array(tails, float), facing, np.zeros((count, 8, 3)))
+
+
+def test_the_right_is_laid_as_the_left_is():
+    """Whichever way its bone lay."""
+    laid = bones([(1, 0, 0), (0.1, 0, 0)], [(2, 1, 0), (0.3, 0, 0)], [(0.6, 0, 0.8), (0, 0, 1)])
+    mirror.even_out(laid, mirror.Mirror(PLANE, np.array([1, 0])))
+    assert laid.heads[1] == pytest.approx([0, 0, 0])
+    assert laid.tails[1] == pytest.approx([-1, 1, 0])
+    assert laid.facing[1] == pytest.approx([-0.6, 0, 0.8])
+    assert laid.tails[0] == pytest.approx([2, 1, 0])
+
+
+def test_a_bone_in_the_middle_lies_in_the_plane():
+    laid = bones([(0.6, 0, 0), (0.0, 0, 0)], [(0.7, 1, 0), (1.0, 0.1, 0)])
+    mirror.even_out(laid, mirror.Mirror(PLANE, np.array([0, 1])))
+    assert (laid.heads[0][0], laid.tails[0][0]) == pytest.approx((0.5, 0.5))
+    assert laid.tails[1] == pytest.approx([1.0, 0.1, 0])  # it lies across, and would be nothing
+
+
+@pytest.mark.parametrize("normal", [1.0, -1.0])
+def test_left_is_toward_positive_x(normal):
+    turned = mirror.Mirror(normal * PLANE, np.array([1, 0, 2, -1]))
+    places = np.array([(2.0, 0, 0), (-1, 0, 0), (0.5, 0, 0), (3, 0, 0)])
+    assert mirror.sides(turned, places) == [".L", ".R", "", ""]
+
+
+def test_a_sheet_that_flaps_has_a_left_and_a_right(tmp_path):
+    sheet = scenes.grid(n=15)
+    points = scenes.positions(sheet.data)
+    frames = np.repeat(points[None], 8, axis=0)
+    for f in range(8):
+        wings = np.maximum(np.abs(points[:, 0]) - 0.3, 0)
+        frames[f, :, 2] += np.sin(2 * np.pi * f / 8) * wings
+    scenes.cached(sheet, tmp_path / "wings.pc2", frames.astype(np.float32))
+    result = chain.converted(sheet, bones=3, quality="NORMAL", skeleton="AUTO", symmetry="X")
+    found = {bone.name: bone for bone in result.armature.data.bones if bone.use_deform}
+    (left,) = (bone for name, bone in found.items() if name.endswith(".L"))
+    right = found[left.name.removesuffix(".L") + ".R"]
+    assert left.head_local.x > 0.3
+    for end in ("head_local", "tail_local"):
+        assert np.array(getattr(left, end)) * [-1, 1, 1] == pytest.approx(
+            np.array(getattr(right, end)), abs=1e-3
+        )
+    assert {group.name for group in result.meshes[0].vertex_groups} >= set(found)

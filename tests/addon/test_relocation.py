@@ -1,0 +1,247 @@
+"""A bone of the solver's that does little leaves for a place where one is missed, if that is asked for."""
+
+import bpy
+import chain
+import numpy as np
+import pytest
+import scenes
+from mathutils import Quaternion
+from ossify import command
+from ossify.rig import actions, standing
+from ossify.roundtrip import changes, claims, relocation
+from refits import COUNT, bits, delete_bone, edit, error, refitted, source_frames
+from test_rewrite import curves_of, groups_of
+
+IDLE = "hand.R"  # hardly turns
+MISSED = "thigh.L"
+
+
+def body_with_an_idle_hand():
+    body, _ = scenes.creature(frames=12)
+    hand = bpy.data.objects["Mover"].pose.bones[IDLE]
+    for frame in range(1, 13):
+        bpy.context.scene.frame_set(frame)
+        hand.rotation_quaternion = Quaternion().slerp(hand.rotation_quaternion, 0.1)
+        hand.keyframe_insert("rotation_quaternion", frame=frame)
+    bpy.context.scene.frame_set(1)
+    return body
+
+
+def rigged(skeleton, bones=COUNT):
+    body = body_with_an_idle_hand()
+    chosen = {"quality": "NORMAL", "skeleton": skeleton, "keys": "REDUCED"}
+    result = chain.converted(body, bones=bones, **chosen)
+    scenes.select(result.armature)
+    return body, result.armature, result.meshes[0]
+
+
+def matched(body, armature, mesh):
+    """true bone -> the rig's bone that moves the most of it"""
+    names, parts = standing.bone_names(armature), [group.name for group in body.vertex_groups]
+    shared = standing.painted(body, parts).T @ standing.painted(mesh, names)
+    return {part: names[b] for part, b in zip(parts, shared.argmax(axis=1), strict=True)}
+
+
+def parent_of(armature, name):
+    return armature.data.bones[name].parent.name
+
+
+@pytest.mark.parametrize("skeleton", ["NONE", "HIERARCHY", "ARTICULATED"])
+def test_a_deleted_bone_is_made_up_for_by_an_idle_one(skeleton):
+    body, armature, mesh = rigged(skeleton, COUNT - 1)
+    solved = error(armature, mesh, source_frames(armature))
+    bpy.ops.wm.read_homefile(use_empty=True)
+    body, armature, mesh = rigged(skeleton)
+    goal, before = source_frames(armature), matched(body, armature, mesh)
+    delete_bone(armature, before[MISSED])
+    found = refitted(armature, move_idle=True)
+    assert found.written
+    assert error(armature, mesh, goal) < 1.05 * solved
+    assert len(standing.bone_names(armature)) == COUNT - 1
+    after = matched(body, armature, mesh)
+    left = after[MISSED]
+    assert left in (before[IDLE], before["arm.R"])
+    (note,) = found.notes
+    assert note.startswith(f"{left} did little where it was")
+    bone = armature.data.bones[left]
+    thigh = bpy.data.objects["Mover"].data.bones[MISSED]
+    middle = (bone.head_local + bone.tail_local) / 2
+    assert (middle - (thigh.head_local + thigh.tail_local) / 2).length < 0.5 * thigh.length
+    assert 0.5 < bone.length / thigh.length < 2
+    if skeleton != "NONE":
+        assert (bone.head_local - thigh.head_local).length < 0.1 * thigh.length
+        assert parent_of(armature, left) == after["trunk"]
+        assert parent_of(armature, after["shin.L"]) == left
+        assert parent_of(armature, after["arm.R"]) == after["trunk"]
+        assert bone.collections[0] == armature.data.bones[after["trunk"]].collections[0]
+        assert bone["ossify_joint"] in ("ball", "hinge")
+    if skeleton == "ARTICULATED":
+        kinds = {path.rpartition(".")[2] for path, *_ in curves_of(armature, left)}
+        assert kinds == {"rotation_quaternion"}
+    assert changes.find(armature) == changes.Changes()
+
+
+def test_no_bone_leaves_unasked_and_none_where_that_gains_nothing():
+    body, armature, mesh = rigged("HIERARCHY")
+    before, bones = matched(body, armature, mesh), bits(armature, [mesh])[0]
+    found = refitted(armature, move_idle=True)
+    assert found.notes == ["No bone left its place: none is worth more elsewhere."]
+    assert bits(armature, [mesh])[0] == bones
+    delete_bone(armature, before[MISSED])
+    found = refitted(armature)
+    assert found.notes == []
+    after = matched(body, armature, mesh)
+    assert {part: after[part] for part in after if part != MISSED} == {
+        part: before[part] for part in before if part != MISSED
+    }
+
+
+@pytest.mark.parametrize(
+    ("chosen", "words"),
+    [
+        ({"solve": "WEIGHTS"}, "weights alone are solved"),
+        ({"solve": "TRANSFORMS"}, "motion alone is solved"),
+        ({"only": "VERTICES"}, "only selected vertices may change"),
+        ({"frames": "CUSTOM", "frame_start": 2, "frame_end": 5}, "poses outside the frames from 2 to 5 stay"),
+    ],
+)
+def test_why_no_bone_may_leave_is_told(chosen, words):
+    body, armature, mesh = rigged("HIERARCHY")
+    delete_bone(armature, matched(body, armature, mesh)[MISSED])
+    some = {mesh.name: np.arange(len(mesh.data.vertices)) < 200}
+    found = refitted(armature, vertices=some, move_idle=True, **chosen)
+    assert found.written
+    assert found.notes == [f"No bone may leave its place: {words}."]
+
+
+def test_bones_keep_their_order_when_another_attempt_has_another(monkeypatch):
+    """If all bones stayed, the first of two added would be set aside, and stand behind the other."""
+    body, armature, mesh = rigged("HIERARCHY")
+    known, goal = matched(body, armature, mesh), source_frames(armature)
+    delete_bone(armature, known[MISSED])
+
+    def add(bones):
+        for name, like in (("First", bones[known["shin.R"]]), ("Second", bones[known["arm.L"]])):
+            bone = bones.new(name)
+            bone.head, bone.tail, bone.parent = like.head.lerp(like.tail, 0.5), like.tail, like
+
+    edit(armature, add)
+    monkeypatch.setattr(claims, "idle", lambda _, start, *__: start.claims[:1] if start.mine is None else [])
+    monkeypatch.setattr(relocation, "WORTH", np.inf)  # whoever left has left
+    found = refitted(armature, move_idle=True)
+    assert any("it left for a place" in note for note in found.notes)
+    assert error(armature, mesh, goal) == pytest.approx(found.after.rms, rel=1e-3)
+
+
+def test_no_bone_hangs_from_itself():
+    """3 has left, 1 and 2 are free: the library, which sees the tree from 2, would hang 1 from 2."""
+    now = np.array([-1, 0, 1, 2, 3])
+    free = np.array([False, True, True, True, True])
+    left = np.array([False, False, False, True, False])
+    wanted = np.array([-1, 2, -1, 4, 2])
+    assert relocation.rehung(now, wanted, free, left).tolist() == [-1, 2, -1, 4, 2]
+    free[2] = False  # and hangs from 1
+    assert relocation.rehung(now, wanted, free, left).tolist() == [-1, 0, 1, 4, 2]
+    wanted[4] = 3  # a circle of one that left and one that hung from it
+    assert relocation.rehung(now, wanted, free, left).tolist() == [-1, 0, 1, 4, -1]
+
+
+def hold_group(_armature, mesh, name):
+    mesh.vertex_groups[name].lock_weight = True
+
+
+def hold_vertices(_armature, mesh, name):
+    weights = standing.painted(mesh, [name])[:, 0]
+    changes.hold_vertices(mesh.data, weights > 0.9, True)
+
+
+def hold_pose(armature, _mesh, name):
+    changes.hold_bone(armature.data.bones[name], True)
+
+
+def constrain(armature, _mesh, name):
+    armature.pose.bones[name].constraints.new("LIMIT_SCALE").mute = True
+
+
+def shape(armature, mesh, name):
+    armature.pose.bones[name].custom_shape = mesh
+
+
+def rename(armature, _mesh, name):
+    armature.data.bones[name].name = "Paw"
+
+
+def move(armature, _mesh, name):
+    edit(armature, lambda bones: setattr(bones[name], "roll", bones[name].roll + 0.3))
+
+
+def move_and_refit(armature, mesh, name):
+    move(armature, mesh, name)
+    refitted(armature)
+
+
+def control(armature, _mesh, name):
+    def add(bones):
+        bone = bones.new("Control")
+        bone.head, bone.tail, bone.use_deform = bones[name].tail, bones[name].tail + bones[name].vector, False
+        bone.parent = bones[name]
+
+    edit(armature, add)
+
+
+MINE = (hold_group, hold_vertices, hold_pose, constrain, shape, rename, move, move_and_refit, control)
+
+
+@pytest.mark.parametrize("own", MINE, ids=lambda own: own.__name__)
+def test_bones_of_the_artists_stay(own):
+    """Both that could leave are the artist's, each in that way; what is held is equal to the bit."""
+    body, armature, mesh = rigged("NONE")
+    before = matched(body, armature, mesh)
+    mine = [before[IDLE], before["arm.R"]]
+    for name in mine:
+        own(armature, mesh, name)
+    if own is rename:
+        mine = ["Paw", "Paw.001"]
+    delete_bone(armature, before[MISSED])
+    rests = {name: np.array(armature.data.bones[name].matrix_local).tolist() for name in mine}
+    weights = standing.painted(mesh, mine)
+    held = changes.held_vertices(mesh.data)
+    rows, curves = np.array(groups_of(mesh), object)[held].tolist(), {n: curves_of(armature, n) for n in mine}
+    refitted(armature, move_idle=True)
+    for name in mine:
+        assert np.array(armature.data.bones[name].matrix_local).tolist() == rests[name]
+    now = standing.painted(mesh, mine)
+    common = np.minimum(weights, now).sum(axis=0)
+    assert (common > 0.8 * weights.sum(axis=0)).all()  # they move what they did
+    assert np.array(groups_of(mesh), object)[held].tolist() == rows
+    if own in (hold_group, hold_pose):
+        assert np.array_equal(now, weights)
+    if own is hold_pose:
+        assert {name: curves_of(armature, name) for name in mine} == curves
+
+
+def test_bones_that_another_action_keys_stay():
+    body, armature, mesh = rigged("NONE")
+    own = armature.animation_data.action.copy()
+    own.name = "Mine"
+    actions.push(armature, own, "Mine", 1, muted=True)
+    delete_bone(armature, matched(body, armature, mesh)[MISSED])
+    found = refitted(armature, move_idle=True)
+    assert found.notes[0].startswith("No bone may leave its place")
+
+
+def test_undo_takes_it_back_and_it_is_on_the_command_line(tmp_path, capfd):
+    body, armature, mesh = rigged("HIERARCHY")
+    delete_bone(armature, matched(body, armature, mesh)[MISSED])
+    bpy.ops.ed.undo_push(message="deleted")
+    before = scenes.picture()
+    scenes.select(armature)
+    assert bpy.ops.ossify.refit("EXEC_DEFAULT", True, move_idle=True) == {"FINISHED"}
+    assert scenes.difference(before, scenes.picture()) != ""
+    bpy.ops.ed.undo()
+    assert scenes.difference(before, scenes.picture()) == ""
+    capfd.readouterr()
+    source, output = tmp_path / "rig.blend", tmp_path / "again.blend"
+    bpy.ops.wm.save_as_mainfile(filepath=str(source))
+    assert command.main(["refit", str(source), "--output", str(output), "--move-idle", "--quiet"]) == 0
+    assert "did little where it was" in capfd.readouterr().out

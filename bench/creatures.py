@@ -89,13 +89,15 @@ def paths():
 
 
 def check(path):
-    import run  # only here: it needs the library
+    import figures_error  # only here: it needs the library
+    import rows
 
-    sequence = run.Sequence(path.stem, path)
+    sequence = rows.Sequence(path.stem, path)
+    left = figures_error.error_of_the_truth(sequence)
     moved = int((sequence.weights > 0.5).sum(axis=0).min())
     print(
         f"{path.stem}: {sequence.weights.shape[1]} bones, {len(sequence.rest)} vertices,"
-        f" the smallest bone has {moved}, E_RMS of the truth {run.error_of_the_truth(sequence):.6f}",
+        f" the smallest bone has {moved}, E_RMS of the truth {left:.6f}",
         flush=True,
     )
 

@@ -104,7 +104,7 @@ def against_graph(sequence, path):
     """Solved at the graph's number of bones: joints off, mean and most, in percent of the diagonal, found and
     true ones matched so that the sum is least."""
     joints, bones = graph_joints(path)
-    plain = native.Settings(bones=bones, threads=1)
+    plain = native.Settings(bones=bones, jointed=True, threads=1)
     rig, info = native.decompose(sequence["rest"], sequence["frames"], sequence["triangles"], plain)
     skeleton = native.connect(rig, sequence["triangles"], settings=plain)
     found = skeleton.joints[np.asarray(skeleton.parents) >= 0]
@@ -124,7 +124,7 @@ def row_of(name, truth):
     """All that is measured on one creature."""
     bones = truth["weights"].shape[1]
     poses = truth["rest"], truth["frames"], truth["triangles"]
-    plain = native.Settings(bones=bones, threads=1)
+    plain = native.Settings(bones=bones, jointed=True, threads=1)
     row = {"name": name, "bones": bones, "noisy": name.endswith("-hinges")}
     rig, _ = held_truth(truth)
     row["held"] = compare(rig, native.connect(rig, truth["triangles"], settings=plain), truth)

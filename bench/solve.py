@@ -113,6 +113,7 @@ def settings_of(options):
         "iterations": options.iterations,
         "threads": options.threads,
         "seed": options.seed,
+        "jointed": options.skeleton != "none" and options.budget is None,
     }
     if options.budget is not None:
         chosen["budget"] = options.budget

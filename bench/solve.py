@@ -12,6 +12,7 @@ A refusal is one sentence on stderr and exit code 1. Any python3 that has NumPy 
 
 import argparse
 import contextlib
+import dataclasses
 import json
 import math
 import os
@@ -128,7 +129,7 @@ def settings_of(options):
 def with_skeleton(options, sequence, rig, info):
     """The rig, its skeleton and the info of the last step."""
     rest, frames, triangles = sequence
-    settings = settings_of(options)
+    settings = dataclasses.replace(settings_of(options), bones=rig.bones, budget_kind="none", budget=0.0)
     began = time.perf_counter()
     skeleton = native.connect(rig, triangles, settings=settings)
     seconds = time.perf_counter() - began

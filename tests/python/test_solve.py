@@ -105,6 +105,30 @@ def test_a_budget_finds_the_number_of_bones(sequence):
     assert answer(sequence, "--budget", 1, "--budget-kind", "max")["maximum_percent"] <= 1
 
 
+@pytest.mark.parametrize("count", [("--bones", 3), ("--budget", 2), ("--auto-bones",)], ids=lambda c: c[0])
+@pytest.mark.parametrize("kind", ["hierarchy", "articulated"])
+def test_a_skeleton_joins_the_bones(sequence, eel, tmp_path, kind, count):
+    out = tmp_path / "rig.npz"
+    said = answer(sequence, *count, "--skeleton", kind, "--out", out)
+    with np.load(out) as rig:
+        transforms = rig["transforms"].astype(float)
+        parents, joints = rig["parents"], rig["joints"].astype(float)
+    assert parents.shape == (said["bones"],)
+    assert joints.shape == (said["bones"], 3)
+    assert np.flatnonzero(parents < 0).tolist() == [said["root"]]
+    for bone in range(said["bones"]):
+        path = [bone]
+        while parents[path[-1]] >= 0:
+            path.append(parents[path[-1]])
+            assert len(path) <= said["bones"], "the bones hang in a ring"
+    if kind == "articulated":
+        at = np.concatenate([joints, np.ones((len(joints), 1))], axis=1)
+        kept = np.flatnonzero(parents >= 0)
+        own = np.einsum("fbij,bj->fbi", transforms[:, kept], at[kept])
+        held = np.einsum("fbij,bj->fbi", transforms[:, parents[kept]], at[kept])
+        assert np.abs(own - held).max(initial=0) <= 1e-5 * np.linalg.norm(np.ptp(eel.rest, axis=0))
+
+
 def test_a_sequence_without_rest_or_triangles_is_solved(eel, tmp_path):
     path = tmp_path / "bare.npz"
     np.savez(path, frames=eel.frames)

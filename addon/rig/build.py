@@ -12,12 +12,11 @@ from collections.abc import Generator
 import bpy
 from mathutils import Matrix
 
-from ..motion import rigid
 from ..motion.capture import Clip, Motion
 from ..native import Rig, Skeleton
 from ..options import Options
 from ..skeleton.mirror import Mirror
-from . import actions, skin, weights
+from . import actions, root_motion, skin, weights
 from .armature import Plan, add_bones, dress, plan_bones
 from .handles import Handle
 from .keying import ROOT, Keyed, key
@@ -65,14 +64,22 @@ def _clips(motion: Motion) -> list[Clip]:
     return motion.clips or [whole]
 
 
-def _animate(maker: Maker, motion: Motion, rig: Rig, options: Options, plan: Plan, armature, bodies):
-    """An action for each clip; the first is the armature's. bodies: the whole body's motion in each"""
+def _root(motion: Motion, rig: Rig, plan: Plan, clip: Clip):
+    """[f][4][4] what Root does in a clip"""
+    frames, transforms = motion.frames[clip.rows], plan.transforms[clip.rows]
+    joined = plan.skeleton is not None
+    return root_motion.find(rig.rest, frames, transforms, plan.parents, plan.places.heads, joined)
+
+
+def _animate(maker: Maker, motion: Motion, rig: Rig, options: Options, plan: Plan, armature):
+    """An action for each clip; the first is the armature's."""
     made, keyed = [], []
-    for clip, body in zip(_clips(motion), bodies, strict=True):
+    for clip in _clips(motion):
         action = maker.new("actions", clip.name)
         part = dataclasses.replace(rig, transforms=rig.transforms[clip.rows])
         some = dataclasses.replace(plan, transforms=plan.transforms[clip.rows])
-        keyed.append(key(armature, action, part, body, motion.times[clip.rows], some, options, motion.poses))
+        root = _root(motion, rig, plan, clip)
+        keyed.append(key(armature, action, part, root, motion.times[clip.rows], some, options, motion.poses))
         named = dataclasses.replace(clip, name=action.name)  # it may be taken
         made.append((Handle.of("actions", action), named))
     found = [handle.get() for handle, _ in made]
@@ -92,8 +99,6 @@ def _make(maker: Maker, motion: Motion, rig: Rig, options: Options, skeleton, mi
         Handle.of("objects", skin.copy_source(part, motion.place, f"{part.name} Rigged", maker.note))
         for part in motion.parts
     ]
-    yield 0.1
-    bodies = [rigid.body_motion(rig.rest, motion.frames[clip.rows]) for clip in _clips(motion)]
     yield 0.2
     taken = {group.name for handle in meshes for group in handle.get().vertex_groups}
     poses = bool(motion.poses)
@@ -107,7 +112,7 @@ def _make(maker: Maker, motion: Motion, rig: Rig, options: Options, skeleton, mi
         collection.objects.link(obj)
     add_bones(armature, workshop.get(), plan)
     dress(armature, plan)
-    keyed, made = _animate(maker, motion, rig, options, plan, armature, bodies)
+    keyed, made = _animate(maker, motion, rig, options, plan, armature)
     built = Built(
         workshop,
         Handle.of("collections", collection),

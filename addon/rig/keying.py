@@ -13,6 +13,7 @@ from . import channels
 from .keys import Writer
 
 ROOT = "Root"
+_ALONG = 1e-6  # of the size: rounding
 
 
 @dataclasses.dataclass
@@ -71,7 +72,17 @@ def put(writer: Writer, links: Links, tracks: list) -> Keyed:
     return Keyed(writer.keys, writer.keys_if_every, located, location)
 
 
-def _planned(armature, rig: Rig, body: np.ndarray, plan) -> Links:
+def goes_along(heads, root: np.ndarray, transforms: np.ndarray, size: float) -> np.ndarray:
+    """[b] whether the heads of bones below the root go where it takes them, so that they only turn
+
+    heads [b][3], root [f][4][4], transforms [f][b][4][4]
+    """
+    points = np.concatenate([heads, np.ones((len(heads), 1))], axis=1)
+    gap = np.einsum("fbij,bj->fbi", root[:, None] - transforms, points)
+    return np.linalg.norm(gap, axis=2).max(axis=0, initial=0) <= _ALONG * size
+
+
+def _planned(armature, rig: Rig, root: np.ndarray, plan) -> Links:
     """Root first, then the deform bones in the plan's order; a carrier and its bone are one link."""
     bones, order = armature.data.bones, plan.order
     names = [plan.names[b] for b in order]
@@ -79,13 +90,14 @@ def _planned(armature, rig: Rig, body: np.ndarray, plan) -> Links:
     whole = placement.box(rig.rest.astype(np.float64), np.eye(3))
     number = np.zeros(rig.bones + 1, int)  # of a link; the root's stands last, at -1
     number[order] = np.arange(rig.bones) + 1
+    along = (plan.parents < 0) & goes_along(plan.places.heads, root, plan.transforms, plan.size)
     chain = channels.Chain(
         rest=np.array(rests),
         parents=np.concatenate([[-1], number[plan.parents[order]]]),
         boxes=np.concatenate([whole[None], plan.places.boxes[order]]),
-        transforms=np.concatenate([body[:, None], plan.transforms[:, order]], axis=1),
+        transforms=np.concatenate([root[:, None], plan.transforms[:, order]], axis=1),
         rigid=plan.carriers is None,
-        pinned=np.concatenate([[False], plan.pinned[order]]),
+        pinned=np.concatenate([[False], (plan.pinned | along)[order]]),
     )
     joined = np.concatenate([[False], (plan.parents[order] >= 0) & (plan.skeleton is not None)])
     if plan.carriers is None:
@@ -93,10 +105,10 @@ def _planned(armature, rig: Rig, body: np.ndarray, plan) -> Links:
     return Links(chain, [ROOT, *(plan.carriers[b] for b in order)], [None, *names], joined)
 
 
-def key(armature, action, rig: Rig, body: np.ndarray, times, plan, options: Options, poses) -> Keyed:
-    """body [f][4][4]: the whole body's motion; plan: armature.Plan; poses: names of the frames, or None."""
+def key(armature, action, rig: Rig, root: np.ndarray, times, plan, options: Options, poses) -> Keyed:
+    """root [f][4][4]: of the bone Root; plan: armature.Plan; poses: names of the frames, or None."""
     writer = Writer(armature, action, times, plan.size)
-    links = _planned(armature, rig, body, plan)
+    links = _planned(armature, rig, root, plan)
     keyed = put(writer, links, tracks_of(links, times, plan.size, options, bool(poses)))
     if poses:
         writer.name_poses(poses)

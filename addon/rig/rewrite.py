@@ -217,16 +217,28 @@ def _given(writer: Writer, links: list[_Bone], partly: np.ndarray, frames: int) 
     return channels.Channels(*parts)
 
 
+def _along_root(bones: list, chain: channels.Chain, heads: np.ndarray, size: float) -> np.ndarray:
+    """[link] those that hang from Root, and whose heads it takes along"""
+    names = [bone.name for bone in bones]
+    below = np.array([bone.parent is not None and bone.parent.name == keying.ROOT for bone in bones])
+    if below.any():
+        root = chain.transforms[:, names.index(keying.ROOT)]
+        below &= keying.goes_along(heads, root, chain.transforms, size)
+    return below
+
+
 def _pin(armature, chain: channels.Chain, joined: np.ndarray, links, options: Options, size: float) -> None:
-    """Bones that only turn go on to do so; those that are connected cannot do anything else."""
+    """Bones that only turn go on to do so; those that are connected cannot do anything else, and those that
+    hang from Root need nothing else where it goes along."""
     bones = [armature.data.bones[link.name] for link in links]
     connected = np.array([bone.use_connect for bone in bones]) & ~chain.follows
     articulated = joined & (options.skeleton == "ARTICULATED")
     limit = channels.PIN_SHARE * (keying.tolerance_of(options, size, options.frames == "POSES") or 0.0)
-    parents = np.where((joined | connected) & ~chain.follows, chain.parents, -1)
     heads = np.array([bone.head_local for bone in bones], np.float64)
+    along = _along_root(bones, chain, heads, size)
+    parents = np.where((joined | connected | along) & ~chain.follows, chain.parents, -1)
     chain.transforms, chain.pinned = channels.pin(
-        heads, parents, chain.transforms, limit, connected | articulated
+        heads, parents, chain.transforms, limit, connected | articulated | along
     )
 
 

@@ -60,16 +60,17 @@ def _only_turns(armature, name: str) -> bool:
     return armature.ossify.settings.skeleton == "ARTICULATED" or bone.use_connect or all(pose.lock_location)
 
 
+def parents_of(armature, names: list[str]) -> np.ndarray:
+    """[b] the nearest of the names above each; -1: there is none"""
+    number = {name: b for b, name in enumerate(names)}
+    lines = ([above.name for above in armature.data.bones[name].parent_recursive] for name in names)
+    return np.array([next((number[n] for n in line if n in number), -1) for line in lines], np.int32)
+
+
 def turning_parents(armature, names: list[str]) -> np.ndarray:
-    """[b] of bones that only turn the nearest of the names above; -1: there is none, or the bone moves"""
-    number, parents = {name: b for b, name in enumerate(names)}, np.full(len(names), -1, np.int32)
-    for b, name in enumerate(names):
-        if _only_turns(armature, name):
-            above = armature.data.bones[name].parent
-            while above is not None and above.name not in number:
-                above = above.parent
-            parents[b] = -1 if above is None else number[above.name]
-    return parents
+    """[b] the same of bones that only turn; -1 also where the bone moves"""
+    turns = np.array([_only_turns(armature, name) for name in names], bool)
+    return np.where(turns, parents_of(armature, names), -1).astype(np.int32)
 
 
 # ---- weights

@@ -23,10 +23,10 @@ import numpy as np
 
 from .. import native
 from ..convert import Clock, Step, each, step, watch
-from ..motion import rigid, sources, takes
+from ..motion import sources, takes
 from ..motion.capture import matrix_of, positions
 from ..options import Refusal, TrackOptions
-from ..rig import actions, played, rewrite, standing
+from ..rig import actions, played, rewrite, root_motion, standing
 from ..rig.build import Maker, discard
 from ..rig.channels import homogeneous
 from ..rig.handles import Place, was_changed
@@ -171,10 +171,16 @@ def _wake(rig: Standing) -> None:
             raise was_changed(handle)
 
 
+def root_of(rig: Standing, frames: np.ndarray, found: np.ndarray) -> np.ndarray:
+    """[f][4][4] what Root does when the others do what was found, [f][b][4][4]"""
+    joined = rig.options.skeleton != "NONE"
+    return root_motion.find(rig.skin.rest, frames, found, rig.above, rig.heads, joined)
+
+
 def _write(rig: Standing, stage: _Stage, action, take: takes.Take, found: np.ndarray) -> int:
     """Keys the copy; how many keys there are."""
-    copy, body = stage.armature.get(), rigid.body_motion(rig.skin.rest, take.frames)
-    transforms = np.concatenate([body[:, None], found], axis=1)
+    copy, root = stage.armature.get(), root_of(rig, take.frames, found)
+    transforms = np.concatenate([root[:, None], found], axis=1)
     keyed = rewrite.write_keys(copy, action, transforms, take.times, [ROOT, *rig.names], rig.options)
     actions.rest_pose(copy, action, rig.bones)
     for slot in getattr(action, "slots", ()):

@@ -25,6 +25,7 @@ class Standing:
     skin: standing.Skin
     rig: native.Rig  # of the moved vertices: weights and rest
     triangles: np.ndarray
+    above: np.ndarray  # [b] the bone that one hangs from; -1: from none that deforms
     parents: np.ndarray  # [b] the bone that one turns against; -1: it is free to move
     heads: np.ndarray  # [b][3]
     bound: np.ndarray  # [b] true: constraints or drivers move it
@@ -82,6 +83,7 @@ def stand(armature) -> Standing:
         skin,
         rig,
         skin.moved_triangles(),
+        standing.parents_of(armature, names),
         standing.turning_parents(armature, names),
         heads,
         np.array([rewrite.is_bound(armature, None, name) for name in names], bool),

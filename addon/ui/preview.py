@@ -17,7 +17,7 @@ import numpy as np
 from mathutils import Matrix
 
 from .. import native
-from ..motion import rigid, sources, takes
+from ..motion import sources, takes
 from ..motion.capture import frame_range
 from ..options import Refusal, TrackOptions
 from ..rig.handles import Place
@@ -89,8 +89,8 @@ class _Preview:
         began = time.perf_counter()
         self.source.read(self.frames[0], "this frame")
         found = _drain(track.solve(self.rig, self.frames, _SWEEPS))[0]
-        body = rigid.body_motion(self.rig.skin.rest, self.frames)[0]
-        self._pose(dict(zip((ROOT, *self.rig.names), (body, *found), strict=True)))
+        root = track.root_of(self.rig, self.frames, found[None])[0]
+        self._pose(dict(zip((ROOT, *self.rig.names), (root, *found), strict=True)))
         self.error = self._error(found)
         self.milliseconds = 1000 * (time.perf_counter() - began)
 

@@ -2,7 +2,8 @@
 
 BLENDER is 4.2, 4.5, ..., oldest or newest for a bpy package, trixie or sid for Debian's. With $BLENDER set,
 that one stands for all of them. The zip that `make extension` made is installed in each; tests/addon runs
-against what was installed, and where there is a screen, tests/window uses it there as a person would.
+against what was installed, in as many Blenders at once as there are processors; where there is a screen,
+tests/window uses it there as a person would, one after the other.
 """
 
 import argparse
@@ -13,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import blenders
@@ -21,7 +23,7 @@ from cache import ROOT, Unavailable, stop
 from extension import zip_path
 from platforms import this_platform
 
-LIMITS = {"tests": 1500, "window": 1600}  # seconds
+LIMITS = {"tests": 2400, "window": 1600}  # seconds
 SCREENS = ROOT / "build" / "screens"
 SCRIPTS = {"tests": ROOT / "tests" / "inside.py", "window": ROOT / "tests" / "window" / "drive.py"}
 HOW = {
@@ -121,9 +123,15 @@ def find(names):
     return found, missing
 
 
-def run(command, environment, limit):
-    """The exit code; None if it did not end in time."""
-    process = subprocess.Popen([*map(str, command)], env=environment, start_new_session=True)
+def run(command, environment, limit, said):
+    """The exit code; None if it did not end in time. said: a file for all that it says; None: the screen"""
+    process = subprocess.Popen(
+        [*map(str, command)],
+        env=environment,
+        start_new_session=True,
+        stdout=said,
+        stderr=said and subprocess.STDOUT,
+    )
     try:
         return process.wait(limit)
     except subprocess.TimeoutExpired:
@@ -134,7 +142,7 @@ def run(command, environment, limit):
             process.wait()
 
 
-def test(blender, part, zip_file, only, sessions):
+def judge(blender, part, zip_file, only, sessions, said=None):
     """Whether it passed, and a line that says so."""
     with tempfile.TemporaryDirectory(prefix="ossify-") as name:
         folder, screens = Path(name), SCREENS / blender.name
@@ -149,11 +157,12 @@ def test(blender, part, zip_file, only, sessions):
             shutil.rmtree(screens, ignore_errors=True)
             screens.mkdir(parents=True)
             arguments = [zip_file, screens, result, *sessions]
-        print(f"\n== {part} in Blender {blender.name}", flush=True)
+        print(f"\n== {part} in Blender {blender.name}", file=said, flush=True)
         began = time.monotonic()
         code = run(
             *blender.command(part, arguments, [folder, screens][: 1 + (part == "window")], environment),
             LIMITS[part],
+            said,
         )
         seconds = time.monotonic() - began
         status, version, words = (result.read_text() if result.exists() else "||").split("|")
@@ -168,6 +177,15 @@ def test(blender, part, zip_file, only, sessions):
         )
 
 
+def judge_aside(blender, zip_file, only):
+    """Without a screen; what is said is printed at the end, so that others can run beside it."""
+    with tempfile.TemporaryFile("w+") as said:
+        result = judge(blender, "tests", zip_file, only, [], said)
+        said.seek(0)
+        print(said.read(), flush=True)
+    return result
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("blenders", nargs="*", default=["oldest", "newest"])
@@ -179,12 +197,14 @@ def main():
     if not zip_file.is_file():
         stop(f"{zip_file.relative_to(ROOT)} is not there; make extension makes it.")
     found, missing = find(asked.blenders)
-    results = [
-        test(blender, part, zip_file, asked.only, asked.sessions)
-        for blender in found
-        for part in blender.parts
-        if part in asked.parts
-    ]
+    results = []
+    if "tests" in asked.parts:
+        blenders.pytest_folder()  # before all of them want it
+        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+            results += pool.map(lambda blender: judge_aside(blender, zip_file, asked.only), found)
+    if "window" in asked.parts:
+        seeing = [blender for blender in found if "window" in blender.parts]
+        results += [judge(blender, "window", zip_file, asked.only, asked.sessions) for blender in seeing]
     print("\n" + "\n".join([*(("" if passed else "FAILED ") + line for passed, line in results), *missing]))
     sys.exit(not all(passed for passed, _ in results))
 

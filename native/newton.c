@@ -11,7 +11,8 @@
  * The last term is what Gauss-Newton leaves out: it costs next to nothing here, and without it a frame that
  * the bones cannot follow converges linearly. A step is taken only if the error falls, else the damping grows
  * (Levenberg 1944, Marquardt 1963). Falls are computed from the step itself, so that small ones are known,
- * too. A few sweeps go first: they find their way from far off, where Newton's steps must be damped.
+ * too. While each fall is a small part of the one before, the Cholesky factor of an earlier step serves on: a
+ * step with it costs a quarter of one with its own.
  * Ways that the vertices do not determine stay: W has a ridge, which counts from the start and so cannot
  * raise the error either. */
 #include <float.h>
@@ -20,45 +21,20 @@
 
 #include "math/lapack.h"
 #include "math/rotation3.h"
-#include "track.h"
+#include "newton.h"
 
-enum { TRIES = 12, FIRST_SWEEPS = 4 };
+enum { TRIES = 12 };
 
-static const double FIRST_DAMPING = 1e-2, LESS_DAMPING = 0.1, MORE_DAMPING = 30;
-static const double RIDGE = 1e-9;         /* of the diagonal: what no vertex determines stays */
+static const double FIRST_DAMPING = 1e-4, LESS_DAMPING = 0.1, MORE_DAMPING = 30;
+static const double STEEP = 0.1;  /* of a fall: after a larger one the next step has a factor of its own */
+static const double RIDGE = 1e-9; /* of the diagonal: what no vertex determines stays */
 static const double LARGEST_TURN = 0.5;   /* radians a step */
-static const double FLAT = 1e-6;          /* of the squared error: after a smaller fall none is left */
-static const double ROUNDING = 1e-13;     /* of |x|^2: no error below it is known */
 static const double INSIGNIFICANT = 1e-9; /* sum of squared weights below which a bone stays */
 
-/* A worker's scratch; n bones are free, and matrices of rotations are 3 x 3n. */
-typedef struct Bench {
-    int n, made_for; /* the frame whose free bones these are; -1: none yet */
-    int *bone;       /* [n] */
-    double *mass;    /* [n][n] m */
-    double *lever;   /* [4n][n] X, and W below it */
-    double *arm;     /* [4n][n] s, and I below it */
-    double *form;    /* [3n][3n] F */
-    double *system, *damped;
-    double *diagonal, *slope, *step;    /* [3n]; the diagonal is Gauss-Newton's */
-    double *start, *r, *tried, *change; /* R0, R, exp[w] R and its difference to R */
-    double *left, *more;                /* G, and (change) F */
-    double *left_way, *way;             /* [3][n] G_t, and d */
-} Bench;
-
-typedef struct Newton {
-    Call *call;
-    Model *model;
-    const Moments *moments;
-    const double *square; /* [f] sum |x|^2 */
-    int most, *taken;     /* steps: at most, and of each frame */
-    Bench *bench;         /* [workers] */
-} Newton;
-
-static void bench_take(Arena *arena, size_t bones, Bench *bench) {
-    double **squares[] = {&bench->form, &bench->system, &bench->damped};
-    double **rotations[] = {&bench->start,  &bench->r,    &bench->tried,
-                            &bench->change, &bench->left, &bench->more};
+void newton_take(Arena *arena, size_t bones, Bench *bench) {
+    double **squares[] = {&bench->form, &bench->system, &bench->factor};
+    double **rotations[] = {&bench->start, &bench->r,    &bench->tried, &bench->change,
+                            &bench->left,  &bench->more, &bench->half};
     double **rows[] = {&bench->diagonal, &bench->slope, &bench->step, &bench->left_way, &bench->way};
     for (size_t i = 0; i < sizeof squares / sizeof *squares; i++) {
         *squares[i] = arena_take(arena, 9 * bones * bones, sizeof(double));
@@ -104,8 +80,7 @@ static void read_moments(const Newton *newton, Bench *bench) {
     }
 }
 
-/* Which bones are free in a frame, and F, X and W for them; 0 when there is nothing to solve. */
-static int bench_make(const Newton *newton, int frame, Bench *bench) {
+int newton_make(const Newton *newton, int frame, Bench *bench) {
     const uint8_t *held = held_in(newton, frame);
     const size_t all = (size_t)newton->model->bones;
     if (bench->made_for >= 0 && memcmp(held, held_in(newton, bench->made_for), all) == 0) {
@@ -129,10 +104,10 @@ static int bench_make(const Newton *newton, int frame, Bench *bench) {
         return 0;
     }
     for (size_t i = 0; i < 3 * n * n; i++) { /* so that F = S + (-X) s' is one product */
-        bench->damped[i % n * 3 * n + i / n] = -bench->lever[i];
+        bench->factor[i % n * 3 * n + i / n] = -bench->lever[i];
         bench->system[i % n * 3 * n + i / n] = bench->arm[i];
     }
-    multiply_tn(3 * bench->n, 3 * bench->n, bench->n, bench->damped, 3 * bench->n, bench->system,
+    multiply_tn(3 * bench->n, 3 * bench->n, bench->n, bench->factor, 3 * bench->n, bench->system,
                 3 * bench->n, 1, bench->form, 3 * bench->n);
     return 1;
 }
@@ -166,29 +141,27 @@ static double left_of_bone(const Newton *newton, int frame, int b, double g[3][4
 /* d = -(G_t + (R - R0) s) W */
 static void find_ways(Bench *bench) {
     const size_t n = (size_t)bench->n;
+    memset(bench->way, 0, 3 * n * sizeof(double));
     for (size_t i = 0; i < 3; i++) {
-        for (size_t c = 0; c < n; c++) {
-            double sum = 0;
-            for (size_t k = 0; k < 3 * n; k++) {
-                sum += (bench->r[3 * n * i + k] - bench->start[3 * n * i + k]) * bench->lever[k * n + c];
+        for (size_t k = 0; k < 4 * n; k++) {
+            const size_t at = 3 * n * i + k;
+            const double off =
+                k < 3 * n ? bench->r[at] - bench->start[at] : bench->left_way[n * i + k - 3 * n];
+            for (size_t c = 0; c < n; c++) {
+                bench->way[n * i + c] -= off * bench->lever[k * n + c];
             }
-            for (size_t k = 0; k < n; k++) {
-                sum += bench->left_way[n * i + k] * bench->lever[(3 * n + k) * n + c];
-            }
-            bench->way[n * i + c] = -sum;
         }
     }
 }
 
-/* R0 and G of a frame, its ways at their best; returns the error then. */
-static double read_frame(const Newton *newton, int frame, Bench *bench) {
+void newton_read(const Newton *newton, int frame, Bench *bench) {
     const size_t row = 4 * (size_t)newton->model->capacity, n = (size_t)bench->n;
     const double *m = newton->model->transform + 3 * (size_t)frame * row;
-    double error = newton->square[frame];
     int free_bones = 0;
+    bench->error = newton->square[frame];
     for (int b = 0; b < newton->model->bones; b++) {
         double g[3][4];
-        error += left_of_bone(newton, frame, b, g);
+        bench->error += left_of_bone(newton, frame, b, g);
         if (free_bones < bench->n && bench->bone[free_bones] == b) {
             for (size_t i = 0; i < 3; i++) {
                 const size_t to = 3 * (n * i + (size_t)free_bones);
@@ -202,7 +175,7 @@ static double read_frame(const Newton *newton, int frame, Bench *bench) {
     memcpy(bench->r, bench->start, 9 * n * sizeof(double));
     find_ways(bench);
     for (size_t i = 0; i < 3 * n; i++) {
-        error += bench->left_way[i] * bench->way[i];
+        bench->error += bench->left_way[i] * bench->way[i];
     }
     for (size_t i = 0; i < 9 * n; i++) { /* G_R - G_t X' = G_R + d s' */
         const double *arm = bench->arm + i % (3 * n) * n, *way = bench->way + i / (3 * n) * n;
@@ -210,20 +183,28 @@ static double read_frame(const Newton *newton, int frame, Bench *bench) {
             bench->left[i] += way[k] * arm[k];
         }
     }
-    return error;
+    bench->age = -1;
+    bench->fall = 0;
+    bench->damping = FIRST_DAMPING;
+}
+
+/* half = R_b F_b, its columns up to bone b's */
+static void turn_form(Bench *bench, int b) {
+    const size_t n = 3 * (size_t)bench->n, columns = 3 * (size_t)b + 3;
+    const double *f = bench->form + 3 * (size_t)b * n;
+    for (size_t i = 0; i < 3; i++) {
+        const double *r = bench->r + i * n + 3 * (size_t)b;
+        for (size_t c = 0; c < columns; c++) {
+            bench->half[i * n + c] = r[0] * f[c] + r[1] * f[n + c] + r[2] * f[2 * n + c];
+        }
+    }
 }
 
 /* a = R_b F_bc R_c' */
-static void turned_form(const Bench *bench, int b, int c, double a[9]) {
+static void turned_form(const Bench *bench, int c, double a[9]) {
     const size_t n = 3 * (size_t)bench->n;
-    const double *f = bench->form + 3 * (size_t)b * n + 3 * (size_t)c;
-    double half[9];
     for (size_t i = 0; i < 9; i++) {
-        const double *r = bench->r + i / 3 * n + 3 * (size_t)b, *column = f + i % 3;
-        half[i] = r[0] * column[0] + r[1] * column[n] + r[2] * column[2 * n];
-    }
-    for (size_t i = 0; i < 9; i++) {
-        const double *h = half + i / 3 * 3, *r = bench->r + i % 3 * n + 3 * (size_t)c;
+        const double *h = bench->half + i / 3 * n + 3 * (size_t)c, *r = bench->r + i % 3 * n + 3 * (size_t)c;
         a[i] = h[0] * r[0] + h[1] * r[1] + h[2] * r[2];
     }
 }
@@ -237,24 +218,32 @@ static void turned_left(const Bench *bench, int b, double k[9]) {
     }
 }
 
+static void find_slope(Bench *bench) {
+    for (int b = 0; b < bench->n; b++) {
+        double k[9], *slope = bench->slope + 3 * b;
+        turned_left(bench, b, k);
+        slope[0] = k[7] - k[5];
+        slope[1] = k[2] - k[6];
+        slope[2] = k[3] - k[1];
+    }
+}
+
 /* LAPACK reads the lower triangle of rows. */
 static void fill_system(Bench *bench) {
     const size_t n = 3 * (size_t)bench->n;
     double trace = 0;
     for (int b = 0; b < bench->n; b++) {
         double k[9], a[9];
+        turn_form(bench, b);
         for (int c = 0; c <= b; c++) {
             double *to = bench->system + 3 * ((size_t)b * n + (size_t)c);
-            turned_form(bench, b, c, a);
+            turned_form(bench, c, a);
             for (size_t i = 0; i < 9; i++) {
                 to[i / 3 * n + i % 3] = (i % 4 == 0 ? a[0] + a[4] + a[8] : 0) - a[i % 3 * 3 + i / 3];
             }
         }
         turned_left(bench, b, k);
-        double *own = bench->system + 3 * ((size_t)b * n + (size_t)b), *slope = bench->slope + 3 * b;
-        slope[0] = k[7] - k[5];
-        slope[1] = k[2] - k[6];
-        slope[2] = k[3] - k[1];
+        double *own = bench->system + 3 * ((size_t)b * n + (size_t)b);
         for (size_t i = 0; i < 3; i++) {
             bench->diagonal[3 * (size_t)b + i] = own[i * n + i];
             trace += own[i * n + i];
@@ -269,27 +258,43 @@ static void fill_system(Bench *bench) {
     }
 }
 
-/* The step of the damped system, no turn larger than allowed; 0 when there is none. */
-static int find_step(Bench *bench, double damping) {
+/* The damped system where the bones are now; 0 when it is not positive definite, whatever the damping. */
+static int factorise(Bench *bench) {
+    const size_t n = 3 * (size_t)bench->n;
+    fill_system(bench);
+    for (int try = 0; try < TRIES; try++, bench->damping *= MORE_DAMPING) {
+        memcpy(bench->factor, bench->system, n * n * sizeof(double));
+        for (size_t i = 0; i < n; i++) {
+            bench->factor[i * n + i] += bench->damping * bench->diagonal[i];
+        }
+        if (factor_positive((int)n, bench->factor) == 0) {
+            bench->age = 0;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* The step by the factor; returns the largest turn of a bone. */
+static double find_step(Bench *bench) {
     const size_t n = 3 * (size_t)bench->n;
     double most = 0;
-    memcpy(bench->damped, bench->system, n * n * sizeof(double));
     for (size_t i = 0; i < n; i++) {
-        bench->damped[i * n + i] += damping * bench->diagonal[i];
         bench->step[i] = -bench->slope[i];
     }
-    if (solve_positive((int)n, bench->damped, 1, bench->step)) {
-        return 0;
-    }
+    solve_factored((int)n, bench->factor, bench->step);
     for (size_t i = 0; i < n; i += 3) {
         const double *w = bench->step + i;
         most = fmax(most, w[0] * w[0] + w[1] * w[1] + w[2] * w[2]);
     }
-    const double scale = most > LARGEST_TURN * LARGEST_TURN ? LARGEST_TURN / sqrt(most) : 1;
-    for (size_t i = 0; i < n; i++) {
-        bench->step[i] *= scale;
+    return sqrt(most);
+}
+
+/* No turn larger than allowed. */
+static void shorten_step(Bench *bench, double turn) {
+    for (int i = 0; i < 3 * bench->n && turn > LARGEST_TURN; i++) {
+        bench->step[i] *= LARGEST_TURN / turn;
     }
-    return isfinite(most);
 }
 
 /* Tries the step; returns by how much the error falls. */
@@ -310,25 +315,36 @@ static double try_step(Bench *bench) {
     return fall;
 }
 
-/* One accepted step; returns by how much the error fell, 0 if no step lowers it. */
-static double improve(Bench *bench, double *damping) {
+/* Takes the step that was tried. */
+static void accept(Bench *bench, double fall) {
     const size_t n = 3 * (size_t)bench->n;
-    fill_system(bench);
-    for (int try = 0; try < TRIES; try++, *damping *= MORE_DAMPING) {
-        const double fall = find_step(bench, *damping) ? try_step(bench) : 0;
+    memcpy(bench->r, bench->tried, 3 * n * sizeof(double));
+    for (size_t i = 0; i < 3 * n; i++) {
+        bench->left[i] += bench->more[i];
+    }
+    bench->damping *= bench->age == 0 ? LESS_DAMPING : 1;
+    bench->age = bench->fall > 0 && fall > STEEP * bench->fall ? -1 : bench->age + 1;
+    bench->fall = fall;
+    bench->error -= fall;
+}
+
+double newton_step(Bench *bench) {
+    find_slope(bench);
+    for (int try = 0; try < TRIES && (bench->age >= 0 || factorise(bench)); try++) {
+        const double turn = find_step(bench);
+        shorten_step(bench, turn);
+        const double fall = isfinite(turn) ? try_step(bench) : 0;
         if (fall > 0) {
-            memcpy(bench->r, bench->tried, 3 * n * sizeof(double));
-            for (size_t i = 0; i < 3 * n; i++) {
-                bench->left[i] += bench->more[i];
-            }
-            *damping *= LESS_DAMPING;
+            accept(bench, fall);
             return fall;
         }
+        bench->damping *= bench->age == 0 ? MORE_DAMPING : 1; /* an old factor is to blame itself */
+        bench->age = -1;
     }
     return 0;
 }
 
-static void write_frame(const Newton *newton, int frame, Bench *bench) {
+void newton_write(const Newton *newton, int frame, Bench *bench) {
     const size_t row = 4 * (size_t)newton->model->capacity, n = (size_t)bench->n;
     find_ways(bench);
     for (size_t i = 0; i < 3; i++) {
@@ -338,46 +354,4 @@ static void write_frame(const Newton *newton, int frame, Bench *bench) {
             m[4 * bench->bone[b] + 3] += bench->way[n * i + b];
         }
     }
-}
-
-static void solve_frame(void *user, int frame, int worker) {
-    Newton *newton = user;
-    Bench *bench = &newton->bench[worker];
-    if (newton->call->cancelled || !bench_make(newton, frame, bench)) {
-        return;
-    }
-    double error = read_frame(newton, frame, bench), damping = FIRST_DAMPING;
-    const double least = ROUNDING * newton->square[frame];
-    int step = 0;
-    for (int settled = 0; step < newton->most && !settled && !newton->call->cancelled; step++) {
-        if (worker == 0) {
-            call_poll(newton->call, -1);
-        }
-        const double fall = improve(bench, &damping);
-        error -= fall;
-        settled = fall <= FLAT * fmax(error, least);
-    }
-    newton->taken[frame] = step;
-    write_frame(newton, frame, bench);
-}
-
-int newton_settle(Call *call, const Problem *problem, Model *model, Moments *moments, int most,
-                  const double *square) {
-    const int workers = pool_workers(call->pool), sweeps = most < FIRST_SWEEPS ? most : FIRST_SWEEPS;
-    Newton newton = {
-        .call = call, .model = model, .moments = moments, .square = square, .most = most - sweeps};
-    int slowest = 0;
-    newton.taken = arena_take(&call->arena, (size_t)problem->frames, sizeof(int));
-    newton.bench = arena_take(&call->arena, (size_t)workers, sizeof(Bench));
-    for (int i = 0; i < workers && !call->arena.failed; i++) {
-        bench_take(&call->arena, (size_t)model->bones, &newton.bench[i]);
-    }
-    if (call->arena.failed || !transforms_update(call, problem, model, moments, 0, sweeps)) {
-        return -1;
-    }
-    pool_run(call->pool, problem->frames, solve_frame, &newton);
-    for (int f = 0; f < problem->frames; f++) {
-        slowest = newton.taken[f] > slowest ? newton.taken[f] : slowest;
-    }
-    return call->cancelled ? -1 : sweeps + slowest;
 }

@@ -4,7 +4,11 @@
 
 #include "rooms.h"
 
-enum { PATCH = 64 }; /* most vertices of one */
+enum {
+    PATCH = 64,                         /* most vertices of one */
+    PATCH_WINDOW = 1024,                /* vertices among which a patch finds its own */
+    PATCH_BONES = OSSIFY_MAX_INFLUENCES /* and most bones: a vertex alone has no more */
+};
 
 typedef struct Patch {
     int32_t first, count;      /* of Patches.vertex */
@@ -16,11 +20,19 @@ typedef struct Patches {
     int32_t *bone;   /* patch by patch */
     Patch *patch;    /* [count] */
     int64_t count;
-    int most_bones; /* of a patch */
+    int32_t *place; /* [b + 2], for sorting */
+    int64_t *seen;  /* [b], for cutting */
 } Patches;
 
-/* 0 when memory is out. */
-int patches_make(Arena *arena, const ossify_rig *rig, int64_t vertices, Patches *patches);
+/* For rigs of at most so many bones and influences; 0 when memory is out. */
+int patches_take(Arena *arena, int64_t vertices, int64_t bones, int64_t influences, Patches *patches);
+void patches_make(const ossify_rig *rig, int64_t vertices, Patches *patches);
+/* wp [patch's vertices][its bones][4] = w p~ with p~ = (scale (rest - centre), 1); local [b] is scratch. */
+void patches_weigh(const ossify_rig *rig, const Patches *patches, const Patch *patch, const double centre[3],
+                   double scale, int *local, double *wp);
+/* x [3][PATCH]: the patch's vertices in a frame, less `centre`. */
+void patches_read(const ossify_poses *poses, const Patches *patches, const Patch *patch, int64_t frame,
+                  const double centre[3], double *x);
 
 /* 1 when an influence, of all vertices', counts. */
 static inline int patches_follows(const ossify_rig *rig, int64_t i) {

@@ -24,7 +24,8 @@ enum {
     MOST_STEPS = 100,
     MOST_AT_ONCE = 96, /* bones: with more, sweeps are faster, if not as good */
     ABREAST = 16,      /* frames that are summed at once */
-    CENTRE_EVERY = 32, /* vertices: any point amid the mesh is as good as the mean */
+    AT_HAND = 32,      /* and those of a task, for which a patch is weighed once */
+    CENTRE_OF = 64,    /* vertices: any point amid the mesh is as good as the mean */
     POLL_EVERY = 1024  /* vertices, between two looks at a wish to cancel */
 };
 
@@ -34,7 +35,7 @@ typedef struct Sums {
     double *wp;      /* [PATCH][bones of a patch][4] */
     int *local;      /* [b] number of a bone among those of the patch */
     double *product; /* [3 ABREAST][bones of a patch][4] */
-    double *c;       /* [3 ABREAST][b][4] */
+    double *c;       /* [3 AT_HAND][b][4] */
 } Sums;
 
 typedef struct Track {
@@ -71,13 +72,13 @@ static void place(const float *rest, int64_t vertices, Placement *placement) {
     placement->unit = ldexp(1.0, exponent);
 }
 
-static void take_sums(Arena *arena, const Patches *patches, size_t bones, Sums *sums) {
-    const size_t rows = 3 * ABREAST, wide = 4 * (size_t)patches->most_bones;
+static void take_sums(Arena *arena, size_t bones, Sums *sums) {
+    const size_t rows = 3 * ABREAST, wide = 4 * PATCH_BONES;
     sums->x = arena_take(arena, rows * PATCH, sizeof(double));
     sums->wp = arena_take(arena, PATCH * wide, sizeof(double));
     sums->local = arena_take(arena, bones, sizeof(int));
     sums->product = arena_take(arena, rows * wide, sizeof(double));
-    sums->c = arena_take(arena, rows * bones * 4, sizeof(double));
+    sums->c = arena_take(arena, 3 * AT_HAND * bones * 4, sizeof(double));
 }
 
 static int make_track(Track *track) {
@@ -96,11 +97,11 @@ static int make_track(Track *track) {
     track->own = arena_take(arena, b, MONOMIALS * sizeof(double));
     track->square = arena_take(arena, rows / 3, sizeof(double));
     track->sums = arena_take(arena, (size_t)pool_workers(track->call->pool), sizeof *track->sums);
-    if (arena->failed || !patches_make(arena, rig, track->vertices, &track->patches)) {
+    if (!patches_take(arena, track->vertices, rig->bones, rig->influences, &track->patches)) {
         return 0;
     }
     for (int worker = 0; worker < pool_workers(track->call->pool); worker++) {
-        take_sums(arena, &track->patches, b, &track->sums[worker]);
+        take_sums(arena, b, &track->sums[worker]);
     }
     return !arena->failed;
 }
@@ -152,8 +153,9 @@ static int add_u(Track *track) {
 static void centre_frame(const Track *track, int f) {
     const float *x = track->poses->frames + 3 * (size_t)f * (size_t)track->vertices;
     double *centre = track->placement.frame_centre + 3 * (size_t)f, sum[3] = {0, 0, 0};
+    const int64_t step = 1 + track->vertices / CENTRE_OF;
     int64_t count = 0;
-    for (int64_t v = 0; v < track->vertices; v += CENTRE_EVERY, count++) {
+    for (int64_t v = 0; v < track->vertices; v += step, count++) {
         for (int a = 0; a < 3; a++) {
             sum[a] += (double)x[3 * v + a];
         }
@@ -163,65 +165,55 @@ static void centre_frame(const Track *track, int f) {
     }
 }
 
-/* The patch's vertices in one frame, centred, to three rows of x; returns the sum of their squares. */
-static double read_patch(const Track *track, const Patch *patch, int f, double *x) {
-    const float *frame = track->poses->frames + 3 * (size_t)f * (size_t)track->vertices;
-    const double *centre = track->placement.frame_centre + 3 * (size_t)f;
-    const int32_t *vertex = track->patches.vertex + patch->first;
-    double square[3] = {0};
-    for (int i = 0; i < patch->count; i++) {
-        const float *from = frame + 3 * (size_t)vertex[i];
-        for (int a = 0; a < 3; a++) {
-            const double away = (double)from[a] - centre[a];
-            x[a * PATCH + i] = away;
-            square[a] += away * away;
-        }
-    }
-    return square[0] + square[1] + square[2];
-}
-
-/* wp [patch's vertices][its bones][4] = w p~ */
-static void weigh_patch(const Track *track, const Patch *patch, const Sums *sums) {
-    const ossify_rig *rig = track->rig;
-    double *wp = sums->wp;
-    for (int n = 0; n < patch->bones; n++) {
-        sums->local[track->patches.bone[patch->first_bone + n]] = n;
-    }
-    memset(wp, 0, 4 * (size_t)patch->count * (size_t)patch->bones * sizeof *wp);
-    for (int i = 0; i < patch->count; i++, wp += 4 * patch->bones) {
-        const int64_t v = track->patches.vertex[patch->first + i];
-        double p[4];
-        rest_inside(track, v, p);
-        for (int64_t k = v * rig->influences; k < (v + 1) * rig->influences; k++) {
-            if (patches_follows(rig, k)) {
-                double *to = wp + 4 * sums->local[rig->influence_bones[k]];
-                for (int m = 0; m < 4; m++) {
-                    to[m] = (double)rig->influence_weights[k] * p[m];
-                }
-            }
-        }
-    }
-}
-
-/* C of the frames at hand += X (w p~)' of the patch */
-static void add_patch(const Track *track, const Patch *patch, int begin, int frames, const Sums *sums,
-                      double *square) {
+/* C of some frames += X (w p~)' of the patch that is weighed */
+static void add_abreast(const Track *track, const Patch *patch, int begin, int frames, const Sums *sums,
+                        double *c) {
     const int wide = 4 * patch->bones, row = 4 * track->model.bones;
     const int32_t *bone = track->patches.bone + patch->first_bone;
     for (int g = 0; g < frames; g++) {
-        square[g] += read_patch(track, patch, begin + g, sums->x + 3 * g * PATCH);
+        patches_read(track->poses, &track->patches, patch, begin + g,
+                     track->placement.frame_centre + 3 * (size_t)(begin + g), sums->x + 3 * g * PATCH);
     }
-    weigh_patch(track, patch, sums);
     multiply_nn(3 * frames, wide, patch->count, sums->x, PATCH, sums->wp, wide, 0.0, sums->product, wide);
     for (int i = 0; i < 3 * frames; i++) {
         const double *restrict from = sums->product + i * wide;
         for (int n = 0; n < patch->bones; n++) {
-            double *restrict to = sums->c + i * row + 4 * bone[n];
+            double *restrict to = c + i * row + 4 * bone[n];
             for (int m = 0; m < 4; m++) {
                 to[m] += from[4 * n + m];
             }
         }
     }
+}
+
+static void add_patch(const Track *track, const Patch *patch, int begin, int frames, const Sums *sums) {
+    patches_weigh(track->rig, &track->patches, patch, track->placement.centre, 1 / track->placement.unit,
+                  sums->local, sums->wp);
+    for (int g = 0; g < frames; g += ABREAST) {
+        add_abreast(track, patch, begin + g, frames - g < ABREAST ? frames - g : ABREAST, sums,
+                    sums->c + 3 * g * 4 * track->model.bones);
+    }
+}
+
+/* sum |x - c|^2 of some vertices of a frame, of two side by side. They are read in the order of memory, which is
+ * how they are at hand when their patches want them. */
+static double square_of(const Track *track, int f, int64_t begin, int64_t end) {
+    const float *x = track->poses->frames + 3 * ((int64_t)f * track->vertices + begin);
+    const double *centre = track->placement.frame_centre + 3 * (size_t)f;
+    const double c[6] = {centre[0], centre[1], centre[2], centre[0], centre[1], centre[2]};
+    const int64_t numbers = 3 * (end - begin);
+    double sum[6] = {0};
+    int64_t i = 0;
+    for (; i + 6 <= numbers; i += 6) {
+        for (int k = 0; k < 6; k++) {
+            const double away = (double)x[i + k] - c[k];
+            sum[k] += away * away;
+        }
+    }
+    for (int k = 0; i + k < numbers; k++) {
+        sum[k] += ((double)x[i + k] - c[k]) * ((double)x[i + k] - c[k]);
+    }
+    return sum[0] + sum[1] + sum[2] + sum[3] + sum[4] + sum[5];
 }
 
 /* 1 when a worker must stop. */
@@ -232,19 +224,25 @@ static int must_stop(const Track *track, int worker) {
 static void sum_frames(void *user, int task, int worker) {
     const Track *track = user;
     const size_t row = 4 * (size_t)track->model.capacity;
-    const int begin = task * ABREAST, left = track->problem.frames - begin;
-    const int frames = left < ABREAST ? left : ABREAST;
+    const int begin = task * AT_HAND, left = track->problem.frames - begin;
+    const int frames = left < AT_HAND ? left : AT_HAND;
     const Sums *sums = &track->sums[worker];
-    double square[ABREAST] = {0};
+    double square[AT_HAND] = {0};
     for (int g = 0; g < frames; g++) {
         centre_frame(track, begin + g);
     }
     memset(sums->c, 0, 3 * (size_t)frames * row * sizeof(double));
-    for (int64_t i = 0; i < track->patches.count; i++) {
-        if (i % (POLL_EVERY / PATCH) == 0 && must_stop(track, worker)) {
+    for (int64_t v = 0, i = 0; v < track->vertices; v += PATCH_WINDOW) {
+        const int64_t end = v + PATCH_WINDOW < track->vertices ? v + PATCH_WINDOW : track->vertices;
+        if (must_stop(track, worker)) {
             return;
         }
-        add_patch(track, &track->patches.patch[i], begin, frames, sums, square);
+        for (int g = 0; g < frames; g++) {
+            square[g] += square_of(track, begin + g, v, end);
+        }
+        for (; i < track->patches.count && track->patches.patch[i].first < end; i++) {
+            add_patch(track, &track->patches.patch[i], begin, frames, sums);
+        }
     }
     for (size_t i = 0; i < 3 * (size_t)frames * row; i++) {
         track->moments.c[3 * (size_t)begin * row + i] = sums->c[i] / track->placement.unit;
@@ -332,22 +330,24 @@ int64_t track(Call *call, const ossify_poses *poses, ossify_rig *rig) {
     }
     call_stage(call, OSSIFY_STAGE_REFINE);
     place(poses->rest ? poses->rest : rig->rest, poses->vertex_count, &track.placement);
+    patches_make(rig, poses->vertex_count, &track.patches);
     if (!add_u(&track)) {
         return call_ended(call);
     }
     add_own_forms(&track);
-    pool_run(call->pool, (track.problem.frames + ABREAST - 1) / ABREAST, sum_frames, &track);
+    pool_run(call->pool, (track.problem.frames + AT_HAND - 1) / AT_HAND, sum_frames, &track);
     if (call_poll(call, 0.5)) {
         return call_ended(call);
     }
     rig_read_transforms(&track.problem, &track.placement, rig, !flexible, &track.model);
-    if (!(rig->given & OSSIFY_GIVEN_TRANSFORMS)) {
-        pool_run(call->pool, track.problem.frames, guess_frame, &track);
+    const PoolTask guess = rig->given & OSSIFY_GIVEN_TRANSFORMS ? NULL : guess_frame;
+    if (guess && !at_once) {
+        pool_run(call->pool, track.problem.frames, guess, &track);
     }
-    const int steps =
-        at_once ? newton_settle(call, &track.problem, &track.model, &track.moments, most, track.square)
-                : transforms_settle(call, &track.problem, &track.model, &track.moments, flexible, most,
-                                    track.square);
+    const int steps = at_once ? settle_rigid(call, &track.problem, &track.model, &track.moments, most,
+                                             track.square, guess, &track)
+                              : transforms_settle(call, &track.problem, &track.model, &track.moments,
+                                                  flexible, most, track.square);
     if (steps < 0) {
         return call_ended(call);
     }

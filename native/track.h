@@ -9,9 +9,10 @@ int track_is_all(const ossify_poses *poses, const ossify_settings *settings, con
 /* Arguments are checked; returns a status, < 0: rig untouched. */
 int64_t track(Call *call, const ossify_poses *poses, ossify_rig *rig);
 
-/* newton.c: rigid bones, at most `most` iterations a frame, the sweeps that go first included; square [f]:
- * sum |x|^2. Returns how many the slowest frame took, or -1 when the call must end. */
-int newton_settle(Call *call, const Problem *problem, Model *model, Moments *moments, int most,
-                  const double *square);
+/* settle.c: rigid bones, at most `most` iterations a frame, the sweeps that go first included; square [f]:
+ * sum |x|^2; guess writes where the bones of a frame may start, NULL: they start where they are. Returns how many
+ * the slowest frame took, or -1 when the call must end. */
+int settle_rigid(Call *call, const Problem *problem, Model *model, Moments *moments, int most,
+                 const double *square, PoolTask guess, void *guess_user);
 
 #endif

@@ -26,7 +26,7 @@ typedef struct Update {
     Model *model;
     const Moments *moments;
     int sweeps;
-    int *first, *other;   /* bones that share vertices, as lists */
+    Sharing sharing;
     const double *square; /* [frames] sum |x|^2: a frame is done when its error no longer falls; or NULL */
     int *taken;           /* [frames] sweeps that a frame took */
 } Update;
@@ -53,8 +53,8 @@ static void left_for_bone(const Update *update, int frame, int b, double y[3][4]
     for (size_t i = 0; i < 3; i++) {
         memcpy(y[i], c + i * row + 4 * b, 4 * sizeof(double));
     }
-    for (int e = update->first[b]; e < update->first[b + 1]; e++) {
-        const int o = update->other[e];
+    for (int e = update->sharing.first[b]; e < update->sharing.first[b + 1]; e++) {
+        const int o = update->sharing.other[e];
         const double *u = u_at(update, b, o);
         for (size_t i = 0; i < 3; i++) {
             const double *mo = m + i * row + 4 * o;
@@ -115,6 +115,12 @@ static double frame_error(const Update *update, int frame) {
     return fmax(sum, ROUNDING * update->square[frame]);
 }
 
+static void sweep_once(const Update *update, int frame) {
+    for (int b = 0; b < update->model->bones; b++) {
+        fit_rigid(update, frame, b);
+    }
+}
+
 static void sweep_frame(void *user, int frame, int worker) {
     const Update *update = user;
     double error = INFINITY;
@@ -123,9 +129,7 @@ static void sweep_frame(void *user, int frame, int worker) {
         if (worker == 0) {
             call_poll(update->call, -1);
         }
-        for (int b = 0; b < update->model->bones; b++) {
-            fit_rigid(update, frame, b);
-        }
+        sweep_once(update, frame);
         if (update->square && sweep % LOOK == LOOK - 1) {
             const double now = frame_error(update, frame);
             settled = error - now <= FLAT * now;
@@ -134,19 +138,6 @@ static void sweep_frame(void *user, int frame, int worker) {
     }
     if (update->taken) {
         update->taken[frame] = sweep;
-    }
-}
-
-static void list_neighbours(Update *update) {
-    int count = 0;
-    for (int b = 0; b < update->model->bones; b++) {
-        update->first[b] = count;
-        for (int c = 0; c < update->model->bones; c++) {
-            if (c != b && u_at(update, b, c)[9] > 0) {
-                update->other[count++] = c;
-            }
-        }
-        update->first[b + 1] = count;
     }
 }
 
@@ -270,18 +261,40 @@ static int fit_affine(Update *update) {
     return !arena->failed;
 }
 
+int transforms_share(Arena *arena, const Model *model, const Moments *moments, Sharing *sharing) {
+    const size_t bones = (size_t)model->bones;
+    int count = 0;
+    sharing->first = arena_take(arena, bones + 1, sizeof(int));
+    sharing->other = arena_take(arena, bones * bones, sizeof(int));
+    if (arena->failed) {
+        return 0;
+    }
+    for (int b = 0; b < model->bones; b++) {
+        for (int c = 0; c < model->bones; c++) {
+            const size_t pair = (size_t)b * (size_t)model->capacity + (size_t)c;
+            if (c != b && moments->u[pair * MONOMIALS + 9] > 0) {
+                sharing->other[count++] = c;
+            }
+        }
+        sharing->first[b + 1] = count;
+    }
+    return 1;
+}
+
+void transforms_sweep(Model *model, const Moments *moments, Sharing sharing, int frame) {
+    const Update update = {.model = model, .moments = moments, .sharing = sharing};
+    sweep_once(&update, frame);
+}
+
 static int run(Update *update, int flexible) {
     Call *call = update->call;
     ArenaPiece *mark = arena_mark(&call->arena);
-    const size_t bones = (size_t)update->model->bones;
-    update->first = arena_take(&call->arena, bones + 1, sizeof(int));
-    update->other = arena_take(&call->arena, bones * bones, sizeof(int));
-    int done = !call->arena.failed;
-    if (done && flexible) {
+    int done;
+    if (flexible) {
         done = fit_affine(update);
-    } else if (done) {
-        list_neighbours(update);
-        pool_run(call->pool, update->problem->frames, sweep_frame, update);
+    } else {
+        done = transforms_share(&call->arena, update->model, update->moments, &update->sharing);
+        pool_run(call->pool, done ? update->problem->frames : 0, sweep_frame, update);
     }
     arena_return(&call->arena, mark);
     return done && !call->cancelled;

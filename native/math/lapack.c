@@ -8,11 +8,13 @@
 #define BLAS(name) scipy_##name
 #endif
 
-enum { ROW_MAJOR = 101, NO_TRANSPOSE = 111, TRANSPOSE = 112 };
+enum { ROW_MAJOR = 101, NO_TRANSPOSE = 111, TRANSPOSE = 112, LOWER = 122, NOT_UNIT = 131 };
 
 void BLAS(openblas_set_num_threads)(int threads);
 void BLAS(cblas_dgemm)(int order, int transpose_a, int transpose_b, int m, int n, int k, double alpha,
                        const double *a, int lda, const double *b, int ldb, double beta, double *c, int ldc);
+void BLAS(cblas_dtrsv)(int order, int uplo, int transpose, int diagonal, int n, const double *a, int lda,
+                       double *x, int step);
 void BLAS(dpotrf_)(const char *uplo, const int *n, double *a, const int *lda, int *info);
 void BLAS(dpotrs_)(const char *uplo, const int *n, const int *nrhs, const double *a, const int *lda,
                    double *b, const int *ldb, int *info);
@@ -35,10 +37,21 @@ void multiply_nn(int m, int n, int k, const double *a, int lda, const double *b,
     BLAS(cblas_dgemm)(ROW_MAJOR, NO_TRANSPOSE, NO_TRANSPOSE, m, n, k, 1.0, a, lda, b, ldb, beta, c, ldc);
 }
 
-int solve_positive(int n, double *a, int rows, double *b) {
+int factor_positive(int n, double *a) {
     int info = 0;
     BLAS(dpotrf_)("U", &n, a, &n, &info);
-    if (info != 0) {
+    return info != 0;
+}
+
+/* LAPACK's own would copy the whole factor for a single row. */
+void solve_factored(int n, const double *factor, double *b) {
+    BLAS(cblas_dtrsv)(ROW_MAJOR, LOWER, NO_TRANSPOSE, NOT_UNIT, n, factor, n, b, 1);
+    BLAS(cblas_dtrsv)(ROW_MAJOR, LOWER, TRANSPOSE, NOT_UNIT, n, factor, n, b, 1);
+}
+
+int solve_positive(int n, double *a, int rows, double *b) {
+    int info = 0;
+    if (factor_positive(n, a)) {
         return 1;
     }
     BLAS(dpotrs_)("U", &n, &rows, a, &n, b, &n, &info);

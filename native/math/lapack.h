@@ -14,6 +14,9 @@ void multiply_nn(int m, int n, int k, const double *a, int lda, const double *b,
 /* Solves A X' = B' for a symmetric positive definite A [n][n] (destroyed), B [rows][n] in, X out.
  * Returns 0, or 1 when A is not positive definite. */
 int solve_positive(int n, double *a, int rows, double *b);
+/* The same in two steps, for one row of B at a time: A becomes its Cholesky factor, and that solves A x = b. */
+int factor_positive(int n, double *a);
+void solve_factored(int n, const double *factor, double *b);
 /* The `count` largest eigenvalues of a symmetric A [n][n] (destroyed), ascending, into value [n], and their
  * eigenvectors of length 1 into vector [count][n]; room [EIGEN_ROOM n] and places [EIGEN_PLACES n] are
  * scratch. Returns 0, or 1 when it did not get there. */

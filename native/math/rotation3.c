@@ -15,7 +15,7 @@ enum { NEWTON_STEPS = 12, JACOBI_SWEEPS = 30 };
 static const double CLOSE_ENOUGH = 1e-8; /* of a Newton step, radians: the next one is below rounding */
 static const double GUESS_PULL = 1e-10;  /* of |h|: settles axes that h does not determine */
 static const double DETERMINED = 1e-9;   /* of trace S: smaller pivots are left to the eigenvector */
-static const double ROUNDING = 1e-6;     /* of r' r - I: one step of orthonormalise takes it off */
+static const double ROUNDING = 1e-6;     /* of r' r - I: one step of rotation_clean takes it off */
 
 static void multiply_transposed(const double a[9], const double b[9], double ab[9]) {
     for (int i = 0; i < 3; i++) {
@@ -25,8 +25,8 @@ static void multiply_transposed(const double a[9], const double b[9], double ab[
     }
 }
 
-/* r <- r (3 I - r' r) / 2: one Newton-Schulz step takes rounding off a rotation; 0 when r was none */
-static int orthonormalise(double r[9]) {
+/* r <- r (3 I - r' r) / 2: one Newton-Schulz step */
+int rotation_clean(double r[9]) {
     double s[9], old[9], off = 0;
     multiply_transposed(r, r, s);
     for (int i = 0; i < 9; i++) {
@@ -102,7 +102,7 @@ static int newton(const double h[9], double r[9]) {
         }
         turn(r, w);
         if (size < CLOSE_ENOUGH * CLOSE_ENOUGH) {
-            return orthonormalise(r);
+            return rotation_clean(r);
         }
     }
     return 0;
@@ -174,7 +174,7 @@ static void horn(const double h[9], double r[9]) {
     double q[4];
     largest_eigenvector(n, q);
     from_quaternion(q, r);
-    orthonormalise(r);
+    rotation_clean(r);
 }
 
 void rotation_nearest(const double h[9], const double guess[9], double r[9]) {

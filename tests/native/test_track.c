@@ -112,6 +112,17 @@ static void check_slope(const ossify_poses *poses, const ossify_rig *rig, int64_
         CHECK_NEAR(slope[i] / size[i / 3], 0, 1e-5);
 }
 
+/* The frames of `s` in another order, every `step`th and on from the start again, and each other one half turned. */
+static void reorder(Synthetic *s, int64_t step) {
+    const int64_t frame = 3 * s->poses.vertex_count, frames = s->poses.frame_count;
+    float *copy = malloc((size_t)(frame * frames) * sizeof *copy);
+    for (int64_t f = 0; f < frames; f++)
+        memcpy(copy + frame * f, s->frames + frame * (f * step % frames), (size_t)frame * sizeof *copy);
+    for (int64_t i = 0; i < frame * frames; i++)
+        s->frames[i] = i / frame % 2 == 1 && i % 3 < 2 ? -copy[i] : copy[i];
+    free(copy);
+}
+
 /* Other bones in every frame, and all of them in one. */
 static uint8_t *some_held(void) {
     uint8_t *held = calloc(FRAMES * BONES, 1);
@@ -155,6 +166,66 @@ TEST(a_mesh_that_shrinks_is_tracked_in_few_steps) {
     for (int64_t f = 0; f < FRAMES; f++)
         for (int b = 0; b < BONES; b++)
             check_slope(&s.poses, &answer.rig, f, b);
+    answer_free(&answer);
+    synthetic_free(&s);
+}
+
+/* More frames than a run or a task of sums has: smooth, where each leads on to the next, and shuffled, where none
+ * does. To a frame's error the order makes no difference, and neither does a turn. */
+TEST(a_clip_is_tracked_in_any_order) {
+    enum { LONG = 71, STEP = 26 };
+    SyntheticOptions options = {.shape = SHAPE_TUBE,
+                                .vertices = VERTICES,
+                                .frames = LONG,
+                                .bones = BONES,
+                                .influences = 3,
+                                .motion = 2.0,
+                                .noise = 0.01,
+                                .seed = 5};
+    Synthetic s = synthetic_make(options);
+    Answer smooth = track_from(&s, NULL, track_settings(&s));
+    double error[LONG];
+    for (int64_t f = 0; f < LONG; f++) {
+        error[f] = frame_error(&s.poses, &smooth.rig, f);
+        for (int b = 0; b < BONES; b++)
+            check_slope(&s.poses, &smooth.rig, f, b);
+    }
+    ossify_settings settings = track_settings(&s);
+    settings.threads = 3;
+    Answer threaded = track_from(&s, NULL, settings);
+    CHECK(rigs_are_equal(&s.poses, &smooth.rig, &threaded.rig));
+    CHECK_INT(threaded.info.iterations, smooth.info.iterations);
+    CHECK(threaded.info.erms == smooth.info.erms);
+    answer_free(&threaded);
+    reorder(&s, STEP);
+    Answer shuffled = track_from(&s, NULL, track_settings(&s));
+    CHECK(shuffled.info.iterations <= 12); /* frames that do not lead on are not followed */
+    for (int64_t f = 0; f < LONG; f++) {
+        test_case("frame %d", (int)f);
+        CHECK_NEAR(frame_error(&s.poses, &shuffled.rig, f) / error[f * STEP % LONG], 1, 1e-6);
+    }
+    answer_free(&smooth);
+    answer_free(&shuffled);
+    synthetic_free(&s);
+}
+
+/* Rotations that are led on from frame to frame stay rotations, to the last bit but a few. */
+TEST(tracked_bones_stay_rigid) {
+    SyntheticOptions options = {.shape = SHAPE_TUBE,
+                                .vertices = VERTICES,
+                                .frames = 48,
+                                .bones = BONES,
+                                .motion = 1.0,
+                                .noise = 0.01};
+    Synthetic s = synthetic_make(options);
+    Answer answer = track_from(&s, NULL, track_settings(&s));
+    for (int i = 0; i < 48 * BONES; i++) {
+        const double *m = answer.rig.transforms + 12 * i;
+        for (int j = 0; j < 9; j++) {
+            const double *a = m + 4 * (j / 3), *b = m + 4 * (j % 3);
+            CHECK_NEAR(a[0] * b[0] + a[1] * b[1] + a[2] * b[2], j % 4 == 0, 3e-14);
+        }
+    }
     answer_free(&answer);
     synthetic_free(&s);
 }

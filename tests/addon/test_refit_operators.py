@@ -173,6 +173,36 @@ def test_a_connected_bone_that_is_put_back_is_connected(creature):
     assert not changes.find(armature).moved
 
 
+def lift(bones):
+    """Disconnected, and moved"""
+    bones["Side.002.L"].use_connect = False
+    bones["Side.002.L"].head += 0.3 * bones["Side.002.L"].vector
+
+
+def hang_up(bones):
+    """Disconnected, and hung elsewhere"""
+    bones["Side.002.L"].use_connect = False
+    bones["Side.002.L"].parent = bones["Core.001"]
+
+
+def draw_over(bones):
+    """Connected where it was not"""
+    bones["Side.001.L"].use_connect = True
+
+
+@pytest.mark.parametrize(("change", "kind"), [(lift, "MOVED"), (hang_up, "REPARENTED"), (draw_over, "MOVED")])
+def test_a_bone_that_is_put_back_is_connected_as_it_was(creature, change, kind):
+    armature = creature.armature
+    connected = {bone.name: bone.use_connect for bone in armature.data.bones}
+    assert connected["Side.002.L"]
+    assert not connected["Side.001.L"]
+    edit(armature, change)
+    assert {bone.name: bone.use_connect for bone in armature.data.bones} != connected
+    bpy.ops.ossify.put_back(kind=kind)
+    assert {bone.name: bone.use_connect for bone in armature.data.bones} == connected
+    assert changes.find(armature) == changes.Changes()
+
+
 def test_selected_things_are_held_and_let_go(sheet):
     armature, (mesh,) = sheet.armature, sheet.meshes
     scenes.pose(armature, "Bone.003")

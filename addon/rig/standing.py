@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+from collections.abc import Collection
 
 import bpy
 import numpy as np
@@ -60,11 +61,12 @@ def _only_turns(armature, name: str) -> bool:
     return armature.ossify.settings.skeleton == "ARTICULATED" or bone.use_connect or all(pose.lock_location)
 
 
-def turning_parents(armature, names: list[str]) -> np.ndarray:
-    """[b] of bones that only turn the nearest of the names above; -1: there is none, or the bone moves"""
+def turning_parents(armature, names: list[str], pinned: Collection[str] = ()) -> np.ndarray:
+    """[b] of bones that only turn, the pinned ones among them, the nearest of the names above; -1: there is
+    none, or the bone moves"""
     number, parents = {name: b for b, name in enumerate(names)}, np.full(len(names), -1, np.int32)
     for b, name in enumerate(names):
-        if _only_turns(armature, name):
+        if name in pinned or _only_turns(armature, name):
             above = armature.data.bones[name].parent
             while above is not None and above.name not in number:
                 above = above.parent

@@ -1,11 +1,12 @@
-"""Joints that a refit moves."""
+"""Joints that a refit moves, and those that it leaves."""
 
 import bpy
 import numpy as np
 import pytest
 import scenes
+from ossify.rig import played, standing
 from ossify.roundtrip import joint_refit
-from refits import edit
+from refits import edit, paint_noise, refitted
 
 
 def test_a_tail_that_leads_to_two_heads_follows_neither():
@@ -29,3 +30,27 @@ def test_a_tail_that_leads_to_two_heads_follows_neither():
     for name, head in heads.items():
         assert not bones[name].use_connect
         assert np.allclose(bones[name].head_local, head, atol=1e-6)
+
+
+def off_joint(armature):
+    """The most that a bone and the one above it differ on where its head is, percent of the size"""
+    names, bones = standing.bone_names(armature), armature.data.bones
+    transforms, apart = played.read_transforms(armature, names), [0.0]
+    for b, name in enumerate(names):
+        if bones[name].parent.name in names:
+            above = transforms[:, names.index(bones[name].parent.name)]
+            gap = (transforms[:, b] - above) @ np.append(np.array(bones[name].head_local), 1)
+            apart.append(np.linalg.norm(gap, axis=1).max())
+    return 100 * max(apart) / armature.ossify.size
+
+
+@pytest.mark.parametrize("share", [0.02, 0.2])
+def test_painted_weights_that_are_kept_pull_no_bone_off_its_joint(creature, share):
+    armature, (mesh,) = creature.armature, creature.meshes
+    assert off_joint(armature) < 0.01
+    paint_noise(mesh, armature, share)
+    found = refitted(armature)
+    assert found.written
+    assert found.after.rms < found.before.rms
+    assert off_joint(armature) < 0.01
+    assert armature.ossify.located == 0

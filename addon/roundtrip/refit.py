@@ -411,7 +411,8 @@ def refit(
     lines = _by_bone(start, shown, before, after), _by_mesh(motion, before, after)
     left = relocation.notes(mine, wanted.moves, relocation.limit(armature, options))
     notes = [*start.notes, *start.doubled, *left] if written else []
-    notes += played.left_alone(armature) if written and start.rebased.any() else []
+    elsewhere = start.rebased.any() or bool(wanted.heads)
+    notes += played.left_alone(armature) if written and elsewhere else []
     after.notes = [*after.notes, *notes]
     result = Refitted(armature, written, before, after, *lines, changes, notes)
     replaced = written and options.motion == "SOURCE" and len(motion.parts) == len(armature.ossify.meshes)

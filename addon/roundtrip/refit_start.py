@@ -289,7 +289,7 @@ def start_of(armature, options: RefitOptions, changes: Changes, bones, vertices)
     start = Start(names, claims, skin, painted, transforms, rebased, held, free, returned, reshaped, rig)
     start.pinned = _pinned(armature, changes, names)
     start.tied = record.settings.skeleton == "ARTICULATED" or bool(start.pinned)
-    start.loose = joint_refit.free(armature, changes)
+    start.loose = joint_refit.free(armature, changes, options.joints)
     start.notes = _held_notes(armature, names) if options.solve != "WEIGHTS" else []
     if options.move_idle:
         start.mine = relocation.owned(armature, changes, start)

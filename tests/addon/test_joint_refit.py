@@ -4,8 +4,8 @@ import bpy
 import numpy as np
 import pytest
 import scenes
-from ossify.rig import played, standing
-from ossify.roundtrip import joint_refit
+from ossify.rig import actions, played, standing
+from ossify.roundtrip import changes, joint_refit
 from refits import edit, paint_noise, refitted
 
 
@@ -54,3 +54,37 @@ def test_painted_weights_that_are_kept_pull_no_bone_off_its_joint(creature, shar
     assert found.after.rms < found.before.rms
     assert off_joint(armature) < 0.01
     assert armature.ossify.located == 0
+
+
+def put_off(armature, name):
+    """Moves a joint and refits the rig around it; a function that tells how far it is from where it was"""
+    head = armature.data.bones[name].head_local.copy()
+    edit(armature, lambda bones: setattr(bones[name], "head", 1.05 * bones[name].head))
+    refitted(armature)
+    return lambda: (armature.data.bones[name].head_local - head).length
+
+
+def test_joints_are_found_anew_when_asked(articulated):
+    armature = articulated[0].armature
+    placed, free = put_off(armature, "Side.002.R"), put_off(armature, "Side.002.L")
+    changes.hold_bone(armature.data.bones["Side.002.L"], False)
+    away = placed(), free()
+    refitted(armature)
+    assert (placed(), free()) == away  # unasked they stay
+    own = armature.animation_data.action.copy()
+    own.name = "Mine"
+    actions.push(armature, own, "Mine", 1, muted=True)
+    found = refitted(armature, joints=True)
+    assert found.written
+    assert [note for note in found.notes if "Mine is an action of your own" in note]
+    assert found.after.rms < 0.9 * found.before.rms
+    assert placed() == away[0]
+    assert free() < 0.8 * away[1]  # along the axis of a hinge it may be anywhere
+
+
+def test_joints_of_several_clips_stay(articulated):
+    armature = articulated[0].armature
+    every = joint_refit.free(armature, changes.find(armature), every=True)
+    assert every == set(standing.bone_names(armature))
+    armature.ossify.clips.add().action = armature.animation_data.action.copy()
+    assert joint_refit.free(armature, changes.find(armature), every=True) == set()

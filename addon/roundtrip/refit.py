@@ -63,8 +63,8 @@ class Refitted(NamedTuple):
 def trouble(armature) -> str | None:
     """Why the rig cannot be refitted, in one sentence; None when it can. Quick, for panels."""
     record = armature.ossify
-    blocks = [armature, armature.data, *(item.object for item in record.meshes if item.object)]
-    for block in (*blocks, *played.made(armature)):
+    objects = [armature, *(item.object for item in record.meshes if item.object)]
+    for block in (*objects, *(obj.data for obj in objects), *played.made(armature)):
         linked = sources.library_trouble(block, block.name)
         if linked:
             return linked

@@ -48,6 +48,21 @@ def test_linked_rigs_are_refused(tmp_path):
         refitted(armature)
 
 
+@pytest.mark.parametrize("kind", ["meshes", "armatures"])
+def test_linked_data_of_a_local_rig_is_refused(sheet, tmp_path, kind):
+    obj = sheet.armature if kind == "armatures" else sheet.meshes[0]
+    path, name = tmp_path / "data.blend", obj.data.name
+    bpy.data.libraries.write(str(path), {obj.data})
+    with bpy.data.libraries.load(str(path), link=True) as (_, here):
+        setattr(here, kind, [name])
+    obj.data = getattr(here, kind)[0]
+    assert len(sheet.meshes[0].vertex_groups) == 5
+    with pytest.raises(options.Refusal, match=r"is linked from data\.blend: make it local"):
+        refitted(sheet.armature)
+    for operator in (bpy.ops.ossify.refit, bpy.ops.ossify.smooth_weights, bpy.ops.ossify.hold):
+        assert "is linked from data.blend" in told(operator)
+
+
 @pytest.mark.usefixtures("sheet")
 def test_without_the_library(monkeypatch):
     def missing():

@@ -134,8 +134,9 @@ def _subject(place: Place, armature, now: memory.Snapshot, changed: changes.Chan
     )
 
 
-def _check_keys(armature, changed: changes.Changes) -> None:
-    """Refuses a rig that shows another motion than it did, until it is refitted."""
+def check_keys(armature, changed: changes.Changes | None = None) -> None:
+    """Refuses a rig that shows another motion than it did, until it is refitted; changed: as it was found."""
+    changed = changed or changes.find(armature)
     if refit_start.rebased_bones(armature, changed, standing.bone_names(armature)).any():
         names = listed(list(dict.fromkeys([*changed.moved, *changed.reparented])))
         raise Refusal(
@@ -149,7 +150,7 @@ def read(context, armature, motion: bool = True) -> Generator[Step, None, Subjec
     another motion."""
     if motion:
         now, changed = refit.check(armature)
-        _check_keys(armature, changed)
+        check_keys(armature, changed)
     else:
         check(armature)
         now = memory.read(armature)

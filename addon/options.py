@@ -208,6 +208,7 @@ class RefitOptions:
     solve: str = "BOTH"  # BOTH, TRANSFORMS, WEIGHTS
     only: str = "ALL"  # ALL, BONES, VERTICES: those that are selected
     rest: bool = True  # the rest shape is corrected as the rig's settings say
+    joints: bool = False  # where joints hold, all but the artist's own are found anew
     motion: str = "KEPT"  # KEPT, SOURCE
     frames: str = "ALL"  # ALL, CUSTOM
     frame_start: int = 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+from collections.abc import Collection
 
 import bpy
 import numpy as np
@@ -67,9 +68,9 @@ def parents_of(armature, names: list[str]) -> np.ndarray:
     return np.array([next((number[n] for n in line if n in number), -1) for line in lines], np.int32)
 
 
-def turning_parents(armature, names: list[str]) -> np.ndarray:
-    """[b] the same of bones that only turn; -1 also where the bone moves"""
-    turns = np.array([_only_turns(armature, name) for name in names], bool)
+def turning_parents(armature, names: list[str], pinned: Collection[str] = ()) -> np.ndarray:
+    """[b] the same of bones that only turn, the pinned ones among them; -1 also where the bone moves"""
+    turns = np.array([name in pinned or _only_turns(armature, name) for name in names], bool)
     return np.where(turns, parents_of(armature, names), -1).astype(np.int32)
 
 

@@ -12,7 +12,7 @@ from . import memory
 from .changes import Changes
 from .memory import Bones, Snapshot
 
-_OF_BONES = ("names", "parents", "deforms", "lengths", "rests")
+_OF_BONES = ("names", "parents", "connected", "deforms", "lengths", "rests")
 
 
 def _merged_bones(
@@ -28,10 +28,10 @@ def _merged_bones(
             continue  # the artist added it
         stayed = a is not None and name not in moved
         at, row = (then.bones, a) if stayed else (now.bones, b)
-        known = now.bones if ours else then.bones
-        parent = known.parents[b if ours else a]
+        known, own = (now.bones, b) if ours else (then.bones, a)
+        hung = known.parents[own], known.connected[own]
         known_as = name if a is None or name in named else then.bones.names[a]
-        rows.append((number, known_as, parent, now.bones.deforms[b], at.lengths[row], at.rests[row]))
+        rows.append((number, known_as, *hung, now.bones.deforms[b], at.lengths[row], at.rests[row]))
         channels.append(now.channels[:, b] if ours else then.channels[:, a])
     for number, a in old.items():
         if then.bones.names[a] not in removed:  # the artist removed it

@@ -20,8 +20,7 @@ from ..options import Refusal
 from ..rig import actions, carriers, channels, played, rewrite, standing
 from ..rig.armature import paint
 from ..rig.keying import ROOT, tolerance_of
-from ..rig.words import listed
-from . import amend, changes, edits, local_fit, other_clips, quadrics, refit_start
+from . import amend, changes, edits, local_fit, other_clips, quadrics
 from .local_fit import Fit
 from .painting import error_words
 
@@ -44,20 +43,6 @@ class Edited:
 
 
 # ---- reading
-
-
-def read(context, armature) -> Generator[Step, None, edits.Subject]:
-    """The rig and its motion; refuses one that shows another motion than it did until it is refitted."""
-    subject = yield from edits.read(context, armature)
-    armature = subject.armature
-    found = changes.find(armature)
-    if refit_start.rebased_bones(armature, found, subject.names).any():
-        names = listed(list(dict.fromkeys([*found.moved, *found.reparented])))
-        raise Refusal(
-            f"{names}: moved or hung elsewhere since the last refit, and keyed for the old place. Refit"
-            f" {armature.name} first, or put them back."
-        )
-    return subject
 
 
 def joined(armature) -> bool:

@@ -79,7 +79,7 @@ def _reach(head: np.ndarray, tail: np.ndarray, otherwise: np.ndarray, size: floa
 
 def add_at_worst(context, armature) -> Generator[Step, None, bone_change.Edited]:
     """One bone more, where the error is most: it hangs from the bone that it takes the most from."""
-    subject = yield from bone_change.read(context, armature)
+    subject = yield from edits.read(context, armature)
     before = subject.error(subject.quadrics())
     grown, touched = _grown(subject, None)
     count, old = len(subject.names), subject.weights()
@@ -182,7 +182,7 @@ def _parted(subject: edits.Subject, fit: Fit, b: int) -> tuple[_Cut | None, nati
 def split(context, armature, name: str) -> Generator[Step, None, bone_change.Edited]:
     """One bone into two by how its vertices move: lengthwise the far part becomes a child, otherwise the new
     bone stands beside the old one."""
-    subject = yield from bone_change.read(context, armature)
+    subject = yield from edits.read(context, armature)
     b, count = bone_change.number_of(subject, name), len(subject.names)
     before = subject.error(subject.quadrics())
     grown, touched = _grown(subject, b)

@@ -13,7 +13,7 @@ from mathutils import Vector
 from ..convert import Step, step
 from ..options import Refusal
 from ..rig import references
-from . import bone_change, local_fit, memory
+from . import bone_change, edits, local_fit, memory
 
 
 def _hang_merged(armature, kept: str, gone: set[str]) -> dict[str, str | None]:
@@ -56,7 +56,7 @@ def merge(
     gone = [name for name in others if name != kept]
     if not gone:
         raise Refusal("Select the bones to merge as well as the active one.")
-    subject = yield from bone_change.read(context, armature)
+    subject = yield from edits.read(context, armature)
     target, sources = (
         bone_change.number_of(subject, kept),
         [bone_change.number_of(subject, name) for name in gone],

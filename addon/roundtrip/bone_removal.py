@@ -136,7 +136,7 @@ def _span(found: Useless) -> local_fit.Span:
 
 def find_useless(context, armature, tolerance: float) -> Generator[Step, None, Useless]:
     """Bones without which the error, percent of the size, grows by no more than the tolerance in all."""
-    subject = yield from bone_change.read(context, armature)
+    subject = yield from edits.read(context, armature)
     if any(item.held for item in subject.armature.ossify.frames):
         raise Refusal(FRAMES.format(armature=subject.armature.name))
     before, safe = subject.error(subject.quadrics()), protected(subject)

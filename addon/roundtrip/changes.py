@@ -216,11 +216,11 @@ def note(armature) -> list[tuple[str, str]]:
 
 
 def put_back(armature, edit_bones, names: list[str]) -> None:
-    """Puts bones back where they were, under the parents that they had, as far as those are there."""
+    """Puts bones back where they were, under the parents that they had, as far as those are there, and
+    connected to them as they were."""
     then, now = memory.last(armature).bones, memory.read_bones(armature)
     name_of = dict(zip(now.numbers, now.names, strict=True))
     rows = {name: then.index(now.numbers[now.names.index(name)]) for name in names}
-    connected = [name for name in names if edit_bones[name].use_connect]
     for name in names:
         edit_bones[name].use_connect = False
     found = {name: then.parents[b] for name, b in rows.items() if then.parents[b] in {-1, *name_of}}
@@ -232,8 +232,9 @@ def put_back(armature, edit_bones, names: list[str]) -> None:
         bone = edit_bones[name]
         bone.matrix = Matrix(then.rests[b])
         bone.length = then.lengths[b]
-    for name in connected:  # now that all are in their places: a connected bone is drawn to its parent
-        _connect_again(edit_bones[name], then, now)
+    for name, b in rows.items():  # now that all are in their places: a connected bone is drawn to its parent
+        if then.connected[b] and name in found:
+            _connect_again(edit_bones[name], then, now)
 
 
 def _connect_again(bone, then: memory.Bones, now: memory.Bones) -> None:

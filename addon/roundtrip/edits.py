@@ -19,8 +19,9 @@ from ..rig import heat, played, standing
 from ..rig.handles import Handle, Place, was_changed
 from ..rig.keying import ROOT
 from ..rig.trial import keyed_of
+from ..rig.words import listed
 from ..skeleton.placement import diagonal
-from . import changes, memory, refit
+from . import changes, memory, refit, refit_start
 from .quadrics import Quadrics, at, widest
 
 _MODES = {"EDIT": "Edit Mode", "SCULPT": "Sculpt Mode"}
@@ -133,10 +134,23 @@ def _subject(place: Place, armature, now: memory.Snapshot, changed: changes.Chan
     )
 
 
+def check_keys(armature, changed: changes.Changes | None = None) -> None:
+    """Refuses a rig that shows another motion than it did, until it is refitted; changed: as it was found."""
+    changed = changed or changes.find(armature)
+    if refit_start.rebased_bones(armature, changed, standing.bone_names(armature)).any():
+        names = listed(list(dict.fromkeys([*changed.moved, *changed.reparented])))
+        raise Refusal(
+            f"{names}: moved or hung elsewhere since the last refit, and keyed for the old place. Refit"
+            f" {armature.name} first, or put them back."
+        )
+
+
 def read(context, armature, motion: bool = True) -> Generator[Step, None, Subject]:
-    """The rig as it stands, and with `motion` what it was made from."""
+    """The rig as it stands, and with `motion` what it was made from; by that no rig is judged whose keys mean
+    another motion."""
     if motion:
         now, changed = refit.check(armature)
+        check_keys(armature, changed)
     else:
         check(armature)
         now = memory.read(armature)

@@ -1,7 +1,8 @@
 """Joints that a refit may solve again, and moving bones to where they are then.
 
-A joint stays where it is, unless a bone near it came or went: the children of one that was deleted hang from
-its parent now, and these share what it moved. What the artist moved, hung elsewhere or holds stays.
+A joint stays where it is, unless all are asked for, or a bone near it came or went: the children of one that
+was deleted hang from its parent now, and these share what it moved. What the artist moved, hung elsewhere or
+holds stays.
 """
 
 from __future__ import annotations
@@ -53,15 +54,15 @@ def note_own(armature, changes: Changes) -> None:
         armature.data.bones[name][PLACED] = True
 
 
-def free(armature, changes: Changes) -> set[str]:
-    """Bones whose joints to their parents may be solved again. With several clips none: the keys of the
-    others would mean another motion."""
-    if not (changes.added or changes.deleted) or len(armature.ossify.clips) > 1:
+def free(armature, changes: Changes, every: bool = False) -> set[str]:
+    """Bones whose joints to their parents may be solved again, `every` one or those beside bones that came or
+    went. With several clips none: the keys of the others would mean another motion."""
+    if not (every or changes.added or changes.deleted) or len(armature.ossify.clips) > 1:
         return set()
-    beside = _beside(armature, changes)
-    beside -= own(armature, changes)
+    found = set(standing.bone_names(armature)) if every else _beside(armature, changes)
+    found -= own(armature, changes)
     action, bones = keys.action_of(armature), armature.data.bones
-    return {n for n in beside if not bones[n].get(HELD) and rewrite.is_plain(armature, action, n)}
+    return {n for n in found if not bones[n].get(HELD) and rewrite.is_plain(armature, action, n)}
 
 
 def moved(armature, names: list[str], skeleton: Skeleton, some: set[str]) -> dict[str, np.ndarray]:

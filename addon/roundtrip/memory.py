@@ -164,6 +164,7 @@ class Bones:
     numbers: list[int]
     names: list[str]
     parents: list[int]  # numbers; -1: none
+    connected: list[bool]  # to the parent
     deforms: list[bool]
     lengths: list[float]
     rests: np.ndarray  # [b][4][4] bone to armature
@@ -210,6 +211,7 @@ def read_bones(armature) -> Bones:
         numbers,
         [bone.name for bone in bones],
         [by_name[bone.parent.name] if bone.parent else -1 for bone in bones],
+        [bone.use_connect for bone in bones],
         [bone.use_deform for bone in bones],
         [bone.length for bone in bones],
         np.array([np.array(bone.matrix_local) for bone in bones], np.float64),
@@ -368,7 +370,8 @@ def last(armature) -> Snapshot | None:
 
 def print_of(now: Snapshot) -> bytes:
     """Another one after any change that must not be overlooked."""
-    total = hashlib.blake2b(json.dumps([now.bones.names, now.bones.parents, now.bones.deforms]).encode())
+    words = [now.bones.names, now.bones.parents, now.bones.connected, now.bones.deforms]
+    total = hashlib.blake2b(json.dumps(words).encode())
     for array in (now.bones.rests, now.channels, now.influences, now.weights, now.rest):
         total.update(np.ascontiguousarray(array))
     return total.digest()

@@ -63,8 +63,8 @@ class Refitted(NamedTuple):
 def trouble(armature) -> str | None:
     """Why the rig cannot be refitted, in one sentence; None when it can. Quick, for panels."""
     record = armature.ossify
-    blocks = [armature, armature.data, *(item.object for item in record.meshes if item.object)]
-    for block in (*blocks, *played.made(armature)):
+    objects = [armature, *(item.object for item in record.meshes if item.object)]
+    for block in (*objects, *(obj.data for obj in objects), *played.made(armature)):
         linked = sources.library_trouble(block, block.name)
         if linked:
             return linked
@@ -411,7 +411,8 @@ def refit(
     lines = _by_bone(start, shown, before, after), _by_mesh(motion, before, after)
     left = relocation.notes(mine, wanted.moves, relocation.limit(armature, options))
     notes = [*start.notes, *start.doubled, *left] if written else []
-    notes += played.left_alone(armature) if written and start.rebased.any() else []
+    elsewhere = start.rebased.any() or bool(wanted.heads)
+    notes += played.left_alone(armature) if written and elsewhere else []
     after.notes = [*after.notes, *notes]
     result = Refitted(armature, written, before, after, *lines, changes, notes)
     replaced = written and options.motion == "SOURCE" and len(motion.parts) == len(armature.ossify.meshes)

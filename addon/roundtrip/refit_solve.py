@@ -184,7 +184,7 @@ def _fit(handle: Handle, start: Start, motion: Motion, options, first: float, la
         given = yield from _relocated(handle, start, given, poses, settings, motion, first, middle)
         first = middle
     armature = _awake(handle, start)
-    parents = standing.turning_parents(armature, names)
+    parents = standing.turning_parents(armature, names, start.pinned)
     articulated = armature.ossify.settings.skeleton == "ARTICULATED"
     parents = relocation.turning(start.moves, names, parents, articulated)
     if start.tied and (parents >= 0).any() and start.free.all() and not start.held.groups.any():

@@ -35,6 +35,7 @@ class Start:
     notes: list[str] = dataclasses.field(default_factory=list)  # for the artist, a sentence each
     doubled: list[str] = dataclasses.field(default_factory=list)  # likewise, on those set aside
     tied: bool = False  # bones that only turn do so in the solver, too
+    pinned: set[str] = dataclasses.field(default_factory=set)  # those that do so although nothing makes them
     loose: set[str] = dataclasses.field(default_factory=set)  # bones whose joints may be solved again
     heads: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)  # of bones whose joints were
     mine: np.ndarray | None = None  # [b] bones that may leave their places; None: that is not asked for
@@ -245,6 +246,19 @@ def _limits(armature, options: RefitOptions, changes: Changes, chosen, skin, nam
     return held, free & ~held.transforms
 
 
+def _pinned(armature, changes: Changes, names: list[str]) -> set[str]:
+    """Bones that painted weights, which are kept, shall not pull off their joints: those of a hierarchy that
+    are keyed without a location. Where bones came or went the motion may ask for one."""
+    record = armature.ossify
+    painted, others = changes.repainted and record.keep_repainted, changes.added or changes.deleted
+    if not painted or others or changes.merged or record.settings.skeleton != "HIERARCHY":
+        return set()
+    found = [memory.read_channels(armature, names, c.times, c.action)[..., :3] for c in played.of(armature)]
+    still = (np.concatenate(found) == 0).all(axis=(0, 2))
+    touched = {*changes.moved, *changes.reparented}
+    return {name for name, turns in zip(names, still, strict=True) if turns and name not in touched}
+
+
 def _held_notes(armature, names: list[str]) -> list[str]:
     """On bones that the solver may not move, though nobody holds them."""
     found = [name for name in names if not rewrite.is_plain(armature, None, name)]
@@ -273,8 +287,9 @@ def start_of(armature, options: RefitOptions, changes: Changes, bones, vertices)
         skin.rest.astype(np.float32),
     )
     start = Start(names, claims, skin, painted, transforms, rebased, held, free, returned, reshaped, rig)
-    start.tied = record.settings.skeleton == "ARTICULATED"
-    start.loose = joint_refit.free(armature, changes)
+    start.pinned = _pinned(armature, changes, names)
+    start.tied = record.settings.skeleton == "ARTICULATED" or bool(start.pinned)
+    start.loose = joint_refit.free(armature, changes, options.joints)
     start.notes = _held_notes(armature, names) if options.solve != "WEIGHTS" else []
     if options.move_idle:
         start.mine = relocation.owned(armature, changes, start)

@@ -34,6 +34,7 @@ from ..rig.keying import ROOT
 from ..rig.rig_record import remember_clip
 from ..rig.trial import Trial
 from ..skeleton.placement import diagonal
+from . import edits
 from .track_rig import Standing, stand
 
 _FREE_SHARE = 0.5  # of the solving, before joints are made to hold
@@ -160,12 +161,19 @@ class _Stage(Trial):
             out[rows] = positions(evaluated.data).astype(np.float64) @ matrix[:3, :3].T + matrix[:3, 3]
 
 
+def _check(armature) -> None:
+    """Refuses what nothing can be tracked onto: also a rig with keys for other places than its bones have. It
+    would be keyed for both, and a refit could not tell which is which."""
+    sentence = trouble(armature)
+    if sentence:
+        raise Refusal(sentence)
+    edits.check_keys(armature)
+
+
 def _wake(rig: Standing) -> None:
     """After a step: refuses when the artist has changed the rig, or entered a mode."""
     rig.check_sources()
-    sentence = trouble(rig.armature.get())
-    if sentence:
-        raise Refusal(sentence)
+    _check(rig.armature.get())
     for handle, rows in zip(rig.meshes, rig.skin.slices, strict=True):
         if len(handle.get().data.vertices) != rows.stop - rows.start:
             raise was_changed(handle)
@@ -309,9 +317,7 @@ def track(scene, view_layer, armature, objects, options: TrackOptions) -> Genera
     """The objects are meshes that move; `armature` is the rig that shall move like them."""
     clock = Clock()
     native.library()
-    sentence = trouble(armature)
-    if sentence:
-        raise Refusal(sentence)
+    _check(armature)
     view_layer.update()
     takes.check(scene, view_layer, armature, objects, options)
     place, rig = Place.of(scene, view_layer), stand(armature)

@@ -88,5 +88,5 @@ class OfBones(OfRig):
         if not super().poll(context):
             return False
         fits = context.mode == "POSE" and len(cls.selected(context)) == cls.needed
-        words = "two bones" if cls.needed == 2 else "one bone"
-        return allowed(cls, None if fits else f"Select {words} that deform the mesh, in Pose Mode")
+        words = "two bones that deform" if cls.needed == 2 else "one bone that deforms"
+        return allowed(cls, None if fits else f"Select {words} the mesh, in Pose Mode")

@@ -7,11 +7,11 @@ from .. import native
 from ..convert import Result, convert
 from ..motion import sources
 from ..motion.capture import check
-from ..options import FIELDS, PRESETS, Options, implied, preset_values
+from ..options import FIELDS, PRESETS, Options, Refusal, implied, preset_values
 from ..rig import build, heat
 from . import properties, session
-from .chosen import OfRig, allowed_now, chosen_objects, rig_of
-from .modal import Working
+from .chosen import OfRig, allowed, allowed_now, chosen_objects, rig_of
+from .modal import FAILURES, Working, fail
 from .operators_bake import OSSIFY_OT_bake
 
 
@@ -81,7 +81,7 @@ class OSSIFY_OT_cancel(bpy.types.Operator):
 
     @classmethod
     def poll(cls, _context):
-        return session.current is not None
+        return allowed(cls, None if session.current is not None else "Nothing is at work")
 
     def execute(self, _context):
         session.current.cancel()
@@ -156,12 +156,26 @@ class OSSIFY_OT_select_worst(OfRig, bpy.types.Operator):
         name="Share", description="Share of the vertices", default=1, min=0.001, max=100, subtype="PERCENTAGE"
     )
 
-    def execute(self, context):
+    @staticmethod
+    def _meshes(context) -> list:
+        """Those that can be in Edit Mode; refuses others."""
         meshes = heat.meshes_of(rig_of(context))
         if not meshes:
             sentence = "refit it, and they are measured again"
-            self.report({"ERROR"}, f"The meshes of {rig_of(context).name} have no errors stored: {sentence}.")
-            return {"CANCELLED"}
+            raise Refusal(f"The meshes of {rig_of(context).name} have no errors stored: {sentence}.")
+        for obj in meshes:
+            linked = sources.library_trouble(obj, obj.name) or sources.library_trouble(obj.data, obj.name)
+            if linked:
+                raise Refusal(linked)
+            if not obj.visible_get(view_layer=context.view_layer):
+                raise Refusal(f"{obj.name} is hidden: show it, and its vertices can be selected.")
+        return meshes
+
+    def execute(self, context):
+        try:
+            meshes = self._meshes(context)
+        except FAILURES as error:
+            return fail(self, error)
         if context.mode != "OBJECT":
             bpy.ops.object.mode_set(mode="OBJECT")
         count = heat.select_worst(meshes, self.percent)

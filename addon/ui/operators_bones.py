@@ -154,7 +154,8 @@ class OSSIFY_OT_remove_found(_EditsBones, bpy.types.Operator):
 
     @classmethod
     def poll(cls, context):
-        return cls.found is not None and super().poll(context)
+        found = allowed(cls, None if cls.found is not None else "Look for useless bones first")
+        return found and super().poll(context)
 
     @classmethod
     def offer(cls, found: bone_removal.Useless, teller) -> None:

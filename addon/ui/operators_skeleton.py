@@ -3,9 +3,10 @@
 import bpy
 from bpy.props import EnumProperty
 
+from ..motion import sources
 from ..skeleton import joints, rejoin
 from . import preview
-from .chosen import OfBones, OfIdleRig, OfRig, rig_of
+from .chosen import OfBones, OfIdleRig, OfRig, allowed, rig_of
 from .modal import FAILURES, fail
 
 _WISHES = {  # name and description
@@ -63,6 +64,11 @@ class OSSIFY_OT_forget_wishes(OfRig, bpy.types.Operator):
     bl_idname = "ossify.forget_wishes"
     bl_label = "Leave All to the Motion"
     bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def poll(cls, context):
+        armature = rig_of(context)
+        return super().poll(context) and allowed(cls, sources.library_trouble(armature, armature.name))
 
     def execute(self, context):
         rig = rig_of(context).ossify

@@ -166,6 +166,8 @@ class OSSIFY_PT_refit_settings(_OfRefit, bpy.types.Panel):
         draw_range(column, settings, steps=False)
         column.prop(settings, "quality")
         column.prop(settings, "rest")
+        if armature.ossify.settings.skeleton == "ARTICULATED":
+            column.prop(settings, "joints")
         column.prop(settings, "move_idle")
         if memory.is_kept(armature) and sources_are_here(armature):
             column.prop(settings, "motion")

@@ -71,6 +71,14 @@ _WORDS = {
             ],
         },
     ),
+    "joints": (
+        BoolProperty,
+        {
+            "name": "Joints",
+            "description": "Find joints that hold (Articulated) anew. Those that you placed or hold stay, and"
+            " so do all of a rig with several clips, whose keys would mean another motion",
+        },
+    ),
     "move_idle": (
         BoolProperty,
         {

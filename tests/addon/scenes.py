@@ -140,6 +140,7 @@ def size_of(points):
 
 
 def select(*objects):
+    bpy.context.view_layer.update()  # or the first that is selected does it, and the list is another one
     for obj in bpy.context.view_layer.objects:
         obj.select_set(obj in objects)
     bpy.context.view_layer.objects.active = objects[0]

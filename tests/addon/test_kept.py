@@ -198,8 +198,15 @@ def hang_second(bones):
     bones[SIDE[1]].parent = bones["Root"]
 
 
+BY_THE_MOTION = GROWN | {
+    "remove": lambda rig: bone_removal.remove_useless(bpy.context, rig, 0.02),
+    "smooth": lambda rig: painting.smooth(bpy.context, rig, 1.0, 5),
+    "prune": lambda rig: painting.prune(bpy.context, rig, 2),
+}
+
+
 @pytest.mark.parametrize("change", [move_second, hang_second])
-@pytest.mark.parametrize("way", ["add", "split", "merge"])
+@pytest.mark.parametrize("way", BY_THE_MOTION)
 def test_bones_whose_keys_mean_another_motion_are_refitted_first(way, change):
     result = creature_rig()
     armature = result.armature
@@ -207,10 +214,10 @@ def test_bones_whose_keys_mean_another_motion_are_refitted_first(way, change):
     edit(armature, change)
     before = bits(armature, result.meshes)
     with pytest.raises(options.Refusal, match=f"{SIDE[1]}: moved or hung elsewhere.*Refit"):
-        convert.run(GROWN[way](armature))
+        convert.run(BY_THE_MOTION[way](armature))
     assert bits(armature, result.meshes) == before
     refitted(armature)
-    convert.run(GROWN["merge"](armature))
+    convert.run(BY_THE_MOTION["smooth" if way in ("smooth", "prune") else "merge"](armature))
 
 
 def test_a_refit_that_writes_nothing_notes_nothing(monkeypatch):

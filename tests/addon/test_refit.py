@@ -79,6 +79,19 @@ def test_everything_held_changes_not_a_bit(sheet, way):
     assert bits(armature, meshes) == before
 
 
+def test_blenders_own_locks_hold_what_they_lock(sheet):
+    armature, (mesh,) = sheet.armature, sheet.meshes
+    armature.pose.bones["Bone.002"].lock_rotation = (True, True, True)
+    mesh.vertex_groups["Bone.003"].lock_weight = True
+    delete_bone(armature, "Bone.005")
+    keys = {name: curves_of(armature, name) for name in standing.bone_names(armature)}
+    weights = standing.painted(mesh, list(keys))
+    assert refitted(armature).written
+    assert [name for name in keys if curves_of(armature, name) == keys[name]] == ["Bone.002"]
+    same = (standing.painted(mesh, list(keys)) == weights).all(axis=0)
+    assert [name for name, held in zip(keys, same, strict=True) if held] == ["Bone.003"]
+
+
 def test_weights_alone_leave_keys_and_motion_alone_leaves_weights(sheet):
     armature, (mesh,) = sheet.armature, sheet.meshes
     bones, keys, skins = bits(armature, [mesh])

@@ -294,6 +294,39 @@ def motion(armature, names):
     return np.array(found) @ np.linalg.inv(rests)
 
 
+def rehung_rig():
+    """A rig made for Walk, with a bone that was moved since; Run is to be tracked onto it"""
+    walk, run = two_takes()
+    run.location = (0, 0, 0)
+    armature = chain.converted(walk, skeleton="HIERARCHY", bones=6).armature
+    child = chained(armature)
+
+    def move(bones):
+        bones[child].use_connect = False
+        bones[child].head.z += 0.3
+
+    edit(armature, move)
+    scenes.select(armature, run)
+    return armature, child
+
+
+def test_a_clip_is_tracked_after_the_refit_of_bones_that_were_moved():
+    """One rig would have keys for two places of a bone, and the refit took all for those of the old one."""
+    armature, child = rehung_rig()
+    before = scenes.picture()
+    with pytest.raises(RuntimeError, match=f"{child}: moved or hung elsewhere since the last refit.*Refit"):
+        bpy.ops.ossify.track()
+    assert scenes.difference(before, scenes.picture()) == ""
+    assert refitted(armature).written
+    assert bpy.ops.ossify.track() == {"FINISHED"}
+    names = standing.bone_names(armature)
+    tracked = motion(armature, names)
+    bpy.ops.ossify.play_clip(clip=0)
+    refitted(armature)
+    with actions.given(armature, bpy.data.actions["Run"]):
+        assert np.abs(motion(armature, names) - tracked).max() < 2e-3
+
+
 def test_the_artists_own_action_is_left_alone_and_named():
     result = tracked_rig()
     armature = result.armature

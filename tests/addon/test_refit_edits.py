@@ -61,7 +61,7 @@ def without_middle(monkeypatch=None):
     delete_bone(armature, "Side.001.L")
     before = heads_of(armature)
     if monkeypatch:
-        monkeypatch.setattr(joint_refit, "free", lambda _armature, _changes: set())
+        monkeypatch.setattr(joint_refit, "free", lambda *_: set())
     found = refitted(armature)
     return found, before, error(armature, mesh, goal)
 
@@ -274,7 +274,8 @@ def test_a_bone_added_where_the_rig_fits_gets_what_is_around_it(creature, parent
     before = error(armature, mesh, goal)
     edit(armature, put_bone("Sleeve", (1.3, 0, 1.85), (1.6, 0, 1.85), parent))
     found = refitted(armature)
-    assert error(armature, mesh, goal) <= before * (1 + 1e-4)
+    rounding = 1e-6 * armature.ossify.size
+    assert error(armature, mesh, goal) <= before + rounding
     weights, points = standing.painted(mesh, ["Sleeve"])[:, 0], scenes.positions(mesh.data)
     around = (points[:, 0] > 1.35) & (points[:, 0] < 1.55)
     assert weights[around].min() > 0.5

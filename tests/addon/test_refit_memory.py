@@ -6,7 +6,9 @@ import pytest
 import scenes
 from ossify import options
 from ossify.roundtrip import changes, memory
+from ossify.ui import panel_refit
 from refits import bits, delete_bone, error, paint_noise, refitted, sheet_rig, source_frames
+from test_track_screen import drawn
 
 
 def without_source(result):
@@ -74,6 +76,22 @@ def test_another_source_with_the_same_mesh_may_be_chosen():
         refitted(armature)
     armature.ossify.sources[0].object = scenes.key_shapes(scenes.grid("Again"))
     assert refitted(armature).written
+
+
+def test_the_panel_says_where_the_motion_is_and_offers_to_choose_another(tmp_path):
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "rig.blend"))
+    result = sheet_rig(keep_motion="FILE")
+    scenes.select(result.armature)
+    (file,) = tmp_path.glob("*.npz")
+    assert f"Motion kept in {file.name}" in drawn(panel_refit.OSSIFY_PT_refit)
+    file.unlink()
+    words = drawn(panel_refit.OSSIFY_PT_refit)
+    assert f"//{file.name} is gone. Motion read from the source" in words
+    without_source(result)
+    words = drawn(panel_refit.OSSIFY_PT_refit)
+    assert "The motion was not kept, and the source is gone. object For Sheet Rigged" in words
+    result.armature.ossify.sources[0].object = scenes.key_shapes(scenes.grid("Again"))
+    assert "Motion read from the source" in drawn(panel_refit.OSSIFY_PT_refit)
 
 
 def test_motion_in_a_file_beside_the_blend(tmp_path):

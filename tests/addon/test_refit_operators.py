@@ -48,6 +48,21 @@ def test_linked_rigs_are_refused(tmp_path):
         refitted(armature)
 
 
+@pytest.mark.parametrize("kind", ["meshes", "armatures"])
+def test_linked_data_of_a_local_rig_is_refused(sheet, tmp_path, kind):
+    obj = sheet.armature if kind == "armatures" else sheet.meshes[0]
+    path, name = tmp_path / "data.blend", obj.data.name
+    bpy.data.libraries.write(str(path), {obj.data})
+    with bpy.data.libraries.load(str(path), link=True) as (_, here):
+        setattr(here, kind, [name])
+    obj.data = getattr(here, kind)[0]
+    assert len(sheet.meshes[0].vertex_groups) == 5
+    with pytest.raises(options.Refusal, match=r"is linked from data\.blend: make it local"):
+        refitted(sheet.armature)
+    for operator in (bpy.ops.ossify.refit, bpy.ops.ossify.smooth_weights, bpy.ops.ossify.hold):
+        assert "is linked from data.blend" in told(operator)
+
+
 @pytest.mark.usefixtures("sheet")
 def test_without_the_library(monkeypatch):
     def missing():
@@ -171,6 +186,36 @@ def test_a_connected_bone_that_is_put_back_is_connected(creature):
     bpy.ops.ossify.put_back(kind="MOVED")
     assert {bone.name: bone.use_connect for bone in armature.data.bones} == connected
     assert not changes.find(armature).moved
+
+
+def lift(bones):
+    """Disconnected, and moved"""
+    bones["Side.002.L"].use_connect = False
+    bones["Side.002.L"].head += 0.3 * bones["Side.002.L"].vector
+
+
+def hang_up(bones):
+    """Disconnected, and hung elsewhere"""
+    bones["Side.002.L"].use_connect = False
+    bones["Side.002.L"].parent = bones["Core.001"]
+
+
+def draw_over(bones):
+    """Connected where it was not"""
+    bones["Side.001.L"].use_connect = True
+
+
+@pytest.mark.parametrize(("change", "kind"), [(lift, "MOVED"), (hang_up, "REPARENTED"), (draw_over, "MOVED")])
+def test_a_bone_that_is_put_back_is_connected_as_it_was(creature, change, kind):
+    armature = creature.armature
+    connected = {bone.name: bone.use_connect for bone in armature.data.bones}
+    assert connected["Side.002.L"]
+    assert not connected["Side.001.L"]
+    edit(armature, change)
+    assert {bone.name: bone.use_connect for bone in armature.data.bones} != connected
+    bpy.ops.ossify.put_back(kind=kind)
+    assert {bone.name: bone.use_connect for bone in armature.data.bones} == connected
+    assert changes.find(armature) == changes.Changes()
 
 
 def test_selected_things_are_held_and_let_go(sheet):

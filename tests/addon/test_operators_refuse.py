@@ -1,0 +1,104 @@
+"""Every operator says in a sentence why it cannot run, and leaves the file as it was: without a rig, on a
+mesh with other vertices, on a rig of another file, without the motion."""
+
+import bpy
+import pytest
+import scenes
+from refits import creature_rig
+from test_modes import link_rig
+from test_refit_operators import told
+
+# what works on settings, frames or any mesh that moves
+WITHOUT_A_RIG = {"bake", "convert", "go_to_frame", "preset", "root_at_cursor"}
+BY_THE_MOTION = (
+    "add_bone",
+    "merge_bones",
+    "prune_weights",
+    "refit",
+    "remove_useless",
+    "smooth_weights",
+    "split_bone",
+)
+PAIR = ("Side.001.L", "Side.002.L")
+
+
+def refusal(name):
+    """What the operator says; the file is compared before and after."""
+    before = scenes.picture()
+    sentence = told(getattr(bpy.ops.ossify, name))
+    assert "Traceback" not in sentence, name
+    assert "context is incorrect" not in sentence, name
+    assert scenes.difference(before, scenes.picture()) == "", name
+    return sentence
+
+
+def of_a_rig():
+    return [name for name in dir(bpy.ops.ossify) if name not in WITHOUT_A_RIG]
+
+
+@pytest.mark.parametrize("active", [True, False])
+def test_without_a_rig(active):
+    scenes.select(scenes.grid("Lonely"))
+    if not active:
+        bpy.context.view_layer.objects.active = None
+    others = {"cancel": "Nothing is at work", "remove_found": "Look for useless bones first"}
+    for name in of_a_rig():
+        assert others.get(name, "rig made by Ossify") in refusal(name), name
+
+
+@pytest.mark.parametrize("name", BY_THE_MOTION)
+def test_on_a_mesh_with_other_vertices(creature, name):
+    creature.meshes[0].data.vertices.add(1)
+    scenes.pose(creature.armature, *PAIR)
+    assert "Creature Rigged has other vertices or faces than when the rig was made" in refusal(name)
+
+
+@pytest.mark.parametrize("name", BY_THE_MOTION)
+def test_without_the_motion(name):
+    armature = creature_rig(keep_motion="NONE").armature
+    bpy.data.objects.remove(armature.ossify.sources[0].object)
+    scenes.pose(armature, *PAIR)
+    assert "was not kept, and its source is gone: choose another one" in refusal(name)
+
+
+def test_without_the_source(creature):
+    bpy.data.objects.remove(creature.armature.ossify.sources[0].object)
+    scenes.select(creature.armature)
+    assert "The source of Creature Rig is not in this view layer" in refusal("show_source")
+    assert "Select a mesh that moves" in refusal("track")
+    assert "Select a mesh that moves" in refusal("preview")
+
+
+def test_on_a_rig_of_another_file(creature, tmp_path):
+    """It cannot be in Pose Mode, where bones are selected."""
+    link_rig(tmp_path / "rig.blend", creature.armature, creature.meshes)
+    others = {
+        "cancel": "Nothing is at work",
+        "make_root": "Select one bone that deforms the mesh, in Pose Mode",
+        "merge_bones": "in Pose Mode",
+        "remove_found": "Look for useless bones first",
+        "show_source": "is not in this view layer",
+        "split_bone": "in Pose Mode",
+        "transfer_weights": "Select the copies",
+        "wish": "Select two bones that deform the mesh, in Pose Mode",
+    }
+    for name in (*of_a_rig(), "bake"):
+        assert others.get(name, "is linked from rig.blend: make it local") in refusal(name), name
+
+
+@pytest.mark.parametrize("how", ["eye", "viewport", "excluded"])
+def test_hidden_vertices_are_not_selected(creature, how):
+    armature, (mesh,) = creature.armature, creature.meshes
+    if how == "eye":
+        mesh.hide_set(True)
+    elif how == "viewport":
+        mesh.hide_viewport = True
+    else:
+        away = bpy.data.collections.new("Away")
+        bpy.context.scene.collection.children.link(away)
+        for collection in mesh.users_collection:
+            collection.objects.unlink(mesh)
+        away.objects.link(mesh)
+        bpy.context.view_layer.layer_collection.children["Away"].exclude = True
+    scenes.select(armature)
+    assert "Creature Rigged is hidden: show it" in refusal("select_worst")

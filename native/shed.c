@@ -251,8 +251,8 @@ static int unite(Count *count, int b, int c) {
 }
 
 /* What bone b moved goes to others, and it leaves; 0 when the call must end. */
-static int take_out(Count *count, int b, int into, int filled) {
-    const int companion = filled ? find_companion(count, b) : -1;
+static int take_out(Count *count, int b, int into, int united) {
+    const int companion = united ? find_companion(count, b) : -1;
     if (companion >= 0 && !unite(count, b, companion)) {
         return 0;
     }
@@ -265,42 +265,42 @@ static int take_out(Count *count, int b, int into, int filled) {
     return 1;
 }
 
-/* The others find their way without the bone that left: what looks like a part may only need time. 0 when the call
- * must end. */
-static int wait_for_others(Count *count, double before, double share, int filled) {
+/* The others find their way without the bone that left: what looks like a part may only need time. Returns by how
+ * much the squared E_RMS has risen, INFINITY when the call must end. */
+static double wait_for_others(Count *count, double before, double dear, double free, int filled) {
     Descent *descent = &count->descent;
-    const double dear = worth(before, share), free = count_allowance(before, share);
-    if (descent_run(descent, BETWEEN, 0, 0) < 0) {
-        return 0;
-    }
-    for (int waited = 0; waited < LONGEST; waited += PATIENCE) {
-        const double risen = count_squared(count) - before;
-        if (risen <= free || (!filled && risen >= (waited ? 1 : HOPELESS) * dear)) {
+    double risen = descent_run(descent, BETWEEN, 0, 0) < 0 ? INFINITY : count_squared(count) - before;
+    for (int waited = 0; waited < LONGEST && risen > free && risen < INFINITY; waited += PATIENCE) {
+        if (!filled && risen >= (waited ? 1 : HOPELESS) * dear) {
             break;
         }
-        if (descent_run(descent, PATIENCE, filled ? 0 : COUNT_TOLERANCE, 0) < 0) {
-            return 0;
-        }
+        const int how = descent_run(descent, PATIENCE, filled ? 0 : COUNT_TOLERANCE, 0);
+        risen = how < 0 ? INFINITY : count_squared(count) - before;
     }
-    return 1;
+    return risen;
 }
 
-/* Tries to do without one bone: 1 it went, 0 it is a part, < 0 when the call must end. */
+/* Tries to do without one bone: 1 it went, 0 it is a part, < 0 when the call must end. One that owns nothing is
+ * united with another or, if that does not do, leaves as others do; as it is no part by the looks of it, it may cost
+ * what a part is worth. */
 static int try_without(Count *count, int b) {
     Descent *descent = &count->descent;
     const Leave leave = count->leave[b], last = count->leave[count->model->bones - 1];
     const int filled = owns_nothing(count, b);
-    const double before = count_squared(count);
+    const double before = count_squared(count), dear = worth(before, leave.share);
+    const double free = filled ? dear : count_allowance(before, leave.share);
     model_copy(descent->problem, count->model, &count->kept);
-    if (!take_out(count, b, leave.into, filled) || !wait_for_others(count, before, leave.share, filled)) {
-        return -1;
+    for (int united = filled; united >= 0; united--) {
+        const double risen = take_out(count, b, leave.into, united)
+                                 ? wait_for_others(count, before, dear, free, filled)
+                                 : INFINITY;
+        if (risen <= free || risen == INFINITY) {
+            return risen <= free ? 1 : -1;
+        }
+        model_copy(descent->problem, &count->kept, count->model);
+        count->leave[count->model->bones - 1] = last;
+        count->leave[b] = leave;
     }
-    if (count_squared(count) - before <= count_allowance(before, leave.share)) {
-        return 1;
-    }
-    model_copy(descent->problem, &count->kept, count->model);
-    count->leave[count->model->bones - 1] = last;
-    count->leave[b] = leave;
     count->leave[b].needed = count->model->bones;
     descent_restart(descent);
     return 0;

@@ -8,13 +8,15 @@
  *     finish    poses once more for the last weights
  *
  * Positions are linear in the turns of all bones and the ways of the roots (articulate.h), so poses and
- * joints are solved from the same moments as free bones. A refit that ends worse than it started, which
- * locality can bring about, is taken back to its start. */
+ * joints are solved from the same moments as free bones. A refit that ends worse than it started lost a region
+ * that hung together by a thread: it is done again with the thread held (bridge.c). If that does not help either, it
+ * is taken back to its start. */
 #include "articulate.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "bridge.h"
 #include "math/lapack.h"
 #include "track.h"
 
@@ -117,6 +119,41 @@ static int64_t refine(Refit *refit) {
     return reached ? OSSIFY_REACHED : how == 0 ? OSSIFY_OUT_OF_ITERATIONS : OSSIFY_CONVERGED;
 }
 
+static int is_worse(const Refit *refit, double squared) {
+    return model_squared_error(&refit->problem, &refit->model) > squared;
+}
+
+/* No more iterations than were asked for. */
+static int may_try_again(const Refit *refit) {
+    return refit->descent.local && refit->call->settings->iterations == 0;
+}
+
+static void return_to_start(Refit *refit) {
+    model_copy_vertices(&refit->problem, &refit->start, &refit->model);
+    linkage_unpin(&refit->linkage, &refit->pinned);
+}
+
+/* From the start again, the bridges of its regions held; returns a status. */
+static int64_t refine_with_bridges(Refit *refit) {
+    Call *call = refit->call;
+    Problem *problem = &refit->problem;
+    const size_t n = (size_t)problem->vertices;
+    uint8_t *held = arena_take(&call->arena, n, 1);
+    if (!held) {
+        return call_ended(call);
+    }
+    if (problem->held) {
+        memcpy(held, problem->held, n);
+    }
+    return_to_start(refit);
+    if (bridges_hold(call, problem, &refit->model, held) == 0) {
+        return OSSIFY_CONVERGED;
+    }
+    problem->held = held;
+    refit->linkage.steps = ROUND_STEPS;
+    return measure(refit) ? refine(refit) : call_ended(call);
+}
+
 /* 1/F sum_f (R_p - R_b)' (R_p - R_b), and how far the joint slid. */
 static void find_motion(const Linkage *linkage, int b, Joint *joint) {
     const size_t row = 4 * (size_t)linkage->model->capacity, p = 4 * (size_t)linkage->parent[b];
@@ -178,12 +215,14 @@ int64_t articulate(Call *call, const ossify_poses *poses, ossify_rig *rig, ossif
     /* with nothing but poses to find, the first were for the last weights */
     const int poses_alone = linkage->all_held && track_is_all(poses, call->settings, rig);
     int64_t status = !poses_alone ? refine(&refit) : last_poses(&refit) ? OSSIFY_CONVERGED : call_ended(call);
+    if (status >= 0 && is_worse(&refit, first) && !poses_alone && may_try_again(&refit)) {
+        status = refine_with_bridges(&refit);
+    }
     if (status < 0) {
         return status;
     }
-    if (model_squared_error(&refit.problem, &refit.model) > first) {
-        model_copy_vertices(&refit.problem, &refit.start, &refit.model);
-        linkage_unpin(linkage, &refit.pinned);
+    if (is_worse(&refit, first)) {
+        return_to_start(&refit);
         status = OSSIFY_CONVERGED;
     }
     rig_write(&refit.problem, &refit.placement, &refit.model,

@@ -78,15 +78,21 @@ static int score_pairs(Growth *growth) {
     return 1;
 }
 
+/* An edge that may not be stays so, whatever its mirror image is worth. */
+static void mirror_score(Growth *growth, int b, int c, int d, int e) {
+    const double own = *score_of(growth, b, c), other = *score_of(growth, d, e);
+    if (own > FORBIDDEN && other > FORBIDDEN) {
+        *score_of(growth, b, c) = *score_of(growth, c, b) = 0.5 * (own + other);
+        *score_of(growth, d, e) = *score_of(growth, e, d) = 0.5 * (own + other);
+    }
+}
+
 static void mirror_scores(Growth *growth) {
     const int n = growth->body.bones, *mirror = growth->symmetry.mirror;
     for (int b = 0; b < n; b++) {
         for (int c = 0; c < b; c++) {
-            const int d = mirror[b], e = mirror[c];
-            if (d >= 0 && e >= 0 && d != e) {
-                const double mean = 0.5 * (*score_of(growth, b, c) + *score_of(growth, d, e));
-                *score_of(growth, b, c) = *score_of(growth, c, b) = mean;
-                *score_of(growth, d, e) = *score_of(growth, e, d) = mean;
+            if (mirror[b] >= 0 && mirror[c] >= 0 && mirror[b] != mirror[c]) {
+                mirror_score(growth, b, c, mirror[b], mirror[c]);
             }
         }
     }

@@ -524,6 +524,34 @@ TEST(a_bone_with_a_mirror_image_is_not_the_root) {
     found_free(&found);
 }
 
+/* Gives a vertex of the first bone to both bones. */
+static void share_a_vertex(Found *found, int b, int c) {
+    ossify_rig *rig = &found->made.truth;
+    int64_t v = 0;
+    while (rig->influence_bones[v * rig->influences] != b)
+        v++;
+    for (int k = 0; k < 2; k++) {
+        rig->influence_bones[v * rig->influences + k] = k == 0 ? b : c;
+        rig->influence_weights[v * rig->influences + k] = 0.5F;
+    }
+}
+
+TEST(a_mirror_image_joins_no_shells) {
+    static const Limb arms[] = {{-1, {0, 0, 0}, {0, 0, 0}, 0.1},
+                                {0, {0.6, 0, 0}, {1.5, 0.4, 0}, 0.5},
+                                {0, {-0.6, 0, 0}, {-1.5, 0.4, 0}, 0.5}};
+    Found found = body_by_hand(arms, 3);
+    share_a_vertex(&found, 0, 1);
+    found.skeleton.symmetry = OSSIFY_SYMMETRY_FOUND;
+    found.skeleton.forest = 1;
+    connect(&found);
+    CHECK(found.status >= 0);
+    CHECK_INT(found.skeleton.mirrors[1], 2);
+    CHECK(joined(&found.skeleton, 0, 1));
+    CHECK_INT(found.skeleton.parents[2], -1);
+    found_free(&found);
+}
+
 /* Three swings of their own; bone 1 undoes most of what bone 0 does. */
 static void swing(int b, int64_t f, double w[3]) {
     const double t = 0.2 * (double)f, own = b == 1 ? 0.1 : 0.4;

@@ -8,7 +8,8 @@
  * Root: Schaefer takes the bone at the centre of mass, Hasler the centre of the graph. Both miss on
  * creatures whose limbs differ; what an animator calls the root is what turns least in space, and by itself
  * (sway.c):
- *     argmin over b of rms |R_b - I| sqrt(1 + longest path from b) sway_b^(1/4).
+ *     argmin over b of rms |R_b - I| sqrt(1 + longest path from b) sway_b^(1/4),
+ * the first not below a hundredth of the largest: of bones that do not turn, the one in the middle is the root.
  * A bone with a mirror image on the other side is a root only when all of a tree have one.
  *
  * Where several bones meet in a point any of them can join any other. Seen from the root, the one whose other
@@ -20,8 +21,10 @@
 
 static const double DEMANDED = 1e6, FORBIDDEN = -1e6; /* scores beyond any that is measured */
 
-static const double NO_LENGTH = 0.005; /* diagonals: joints nearer to each other are one */
-static const double AS_WELL = 5e-4;    /* diagonals: drift that any joint may have */
+static const double NO_LENGTH = 0.005;   /* diagonals: joints nearer to each other are one */
+static const double AS_WELL = 5e-4;      /* diagonals: drift that any joint may have */
+static const double STILL = 1e-3;        /* rms |R - I|: what turns less does not turn, */
+static const double STILL_BESIDE = 0.01; /* nor what turns by less of what turns most */
 
 typedef struct Growth {
     Call *call;
@@ -157,18 +160,34 @@ static int is_paired(const Growth *growth, int b) {
     return growth->symmetric && growth->symmetry.mirror[b] >= 0 && growth->symmetry.mirror[b] != b;
 }
 
+/* Mean |R - I|^2 below which bones all turn as little. */
+static double stillness(const Growth *growth) {
+    double most = 0;
+    for (int b = 0; b < growth->body.bones; b++) {
+        most = fmax(most, growth->body.turn[b]);
+    }
+    return fmax(STILL * STILL, STILL_BESIDE * STILL_BESIDE * most);
+}
+
+/* rms |R_b - I| sway_b^(1/4); what does not turn does not sway. */
+static double restlessness(const Growth *growth, int b, double still) {
+    const double turn = growth->body.turn[b];
+    return sqrt(turn > still ? turn * sqrt(growth->sway[b]) : still);
+}
+
 /* The longest path from a bone ends at an end of the tree's longest path. */
 static int quietest(Growth *growth, int from) {
     const int count = spread(growth, from, growth->far[2]);
     const int end = growth->queue[count - 1];
     spread(growth, end, growth->far[0]);
     spread(growth, growth->queue[count - 1], growth->far[1]);
+    const double still = stillness(growth);
     int best = -1;
     double least = INFINITY;
     for (int i = 0; i < count; i++) {
         const int b = growth->queue[i];
         const int longest = growth->far[0][b] > growth->far[1][b] ? growth->far[0][b] : growth->far[1][b];
-        const double turns = sqrt(growth->body.turn[b] * (1.0 + longest) * sqrt(growth->sway[b]));
+        const double turns = restlessness(growth, b, still) * sqrt(1.0 + longest);
         const int unpairs = best < 0 ? 1 : is_paired(growth, best) - is_paired(growth, b);
         if (unpairs > 0 || (!unpairs && (turns < least || (turns == least && b < best)))) {
             least = turns;

@@ -552,6 +552,35 @@ TEST(a_mirror_image_joins_no_shells) {
     found_free(&found);
 }
 
+/* The root of a chain of five whose edges are given: a body that does not move says nothing about them. */
+static int64_t root_of_chain(const double turn[5]) {
+    static const int32_t edges[8] = {0, 1, 1, 2, 2, 3, 3, 4};
+    Limb chain[5];
+    for (int b = 0; b < 5; b++)
+        chain[b] = (Limb){b - 1, {b - 0.5, 0, 0}, {b, 0, 0}, turn[b]};
+    Found found = body_by_hand(chain, 5);
+    found.skeleton.demanded = edges;
+    found.skeleton.demanded_count = 4;
+    connect(&found);
+    CHECK(found.status >= 0);
+    const int64_t root = found.skeleton.root;
+    found_free(&found);
+    return root;
+}
+
+TEST(where_the_motion_says_nothing_the_root_is_in_the_middle) {
+    static const double turns[][5] = {{0, 0, 0, 0, 0},
+                                      {0, 0, 0, 0, 0.5},
+                                      {0.5, 0, 0, 0, 0},
+                                      {0, 1e-7, 1e-6, 1e-7, 0},
+                                      {0, 1e-3, 2e-3, 1e-3, 0.5}};
+    for (int i = 0; i < 5; i++) {
+        test_case("chain %d", i);
+        CHECK_INT(root_of_chain(turns[i]), 2);
+    }
+    CHECK_INT(root_of_chain((const double[5]){0.5, 0.1, 0.4, 0.5, 0.5}), 1);
+}
+
 /* Three swings of their own; bone 1 undoes most of what bone 0 does. */
 static void swing(int b, int64_t f, double w[3]) {
     const double t = 0.2 * (double)f, own = b == 1 ? 0.1 : 0.4;

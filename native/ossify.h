@@ -272,8 +272,8 @@ OSSIFY_API int64_t ossify_connect(const ossify_poses *poses, const ossify_settin
  * roots also move. See docs/skeleton.md. In: a whole rig (given: transforms and weights, no transform held), and
  * its skeleton as ossify_connect left it; a joint that is held stays where it is, and a hinge begins in the middle of
  * the surface that its bones share, along its axis. Out: both; joints, axes, angles, kinds and drifts are new, a
- * joint that was loose stays marked as such. With skeleton.stretch a joint may slide along the line from its
- * parent's joint: drifts tell how far. info.erms against the rig's own tells what it costs. */
+ * joint that was loose stays marked as such unless it hardly turns. With skeleton.stretch a joint may slide along
+ * the line from its parent's joint: drifts tell how far. info.erms against the rig's own tells what it costs. */
 OSSIFY_API int64_t ossify_articulate(const ossify_poses *poses, const ossify_settings *settings,
                                      ossify_rig *rig, ossify_skeleton *skeleton, ossify_info *info);
 

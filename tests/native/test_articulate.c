@@ -695,6 +695,16 @@ TEST(a_loose_joint_stays_marked) {
     case_free(&c);
 }
 
+TEST(a_loose_joint_that_hardly_turns_is_stiff) {
+    SyntheticOptions options = {.shape = SHAPE_TUBE, .bones = 4, .frames = 16, .stiff = 2};
+    Case c = case_of(options, 0);
+    c.skeleton.joint_kinds[1] = c.skeleton.joint_kinds[2] = OSSIFY_JOINT_LOOSE;
+    CHECK(run(&c) >= 0);
+    CHECK_INT(c.skeleton.joint_kinds[1], OSSIFY_JOINT_LOOSE);
+    CHECK_INT(c.skeleton.joint_kinds[2], OSSIFY_JOINT_STIFF);
+    case_free(&c);
+}
+
 /* One thing wrong at a time, by number; returns what the sentence must hold, or NULL after the last. */
 static const char *spoil(Case *c, int what) {
     static uint8_t held[3 * 64] = {0, 0, 0, 0, 0, 1};

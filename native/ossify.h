@@ -180,7 +180,7 @@ enum {
 enum {
     OSSIFY_SYMMETRY_NONE = 0,
     OSSIFY_SYMMETRY_FOUND = 1, /* the plane is looked for; without one the body counts as lopsided */
-    OSSIFY_SYMMETRY_GIVEN = 2  /* skeleton.plane is the plane */
+    OSSIFY_SYMMETRY_GIVEN = 2  /* skeleton.plane is the plane; a message tells when it mirrors no bone */
 };
 
 /* A hierarchy for the bones of a rig. Arrays are the caller's, one item a bone. */

@@ -293,6 +293,15 @@ static void write_joint(const Growth *growth, int b, const double x[3]) {
     }
 }
 
+static int mirrors_none(const Growth *growth) {
+    for (int b = 0; b < growth->body.bones && growth->symmetric; b++) {
+        if (growth->symmetry.mirror[b] >= 0) {
+            return 0;
+        }
+    }
+    return growth->symmetric;
+}
+
 static void write_skeleton(Growth *growth, int root, const double *x) {
     ossify_skeleton *skeleton = growth->skeleton;
     for (int b = 0; b < growth->body.bones; b++) {
@@ -306,6 +315,10 @@ static void write_skeleton(Growth *growth, int root, const double *x) {
     } else {
         skeleton->symmetry = OSSIFY_SYMMETRY_NONE;
         memset(skeleton->plane, 0, sizeof skeleton->plane);
+    }
+    if (skeleton->symmetry == OSSIFY_SYMMETRY_GIVEN && mirrors_none(growth)) {
+        refuse(growth->call->info, OSSIFY_CONVERGED,
+               "skeleton.plane mirrors no bone onto another or itself: no bone has a mirror image");
     }
     if (growth->trees > 1 && !skeleton->forest) {
         refuse(growth->call->info, OSSIFY_CONVERGED, "the forbidden edges leave %d trees", growth->trees);

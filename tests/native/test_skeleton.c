@@ -703,6 +703,49 @@ TEST(a_given_plane_is_taken_and_a_lopsided_body_has_none) {
     found_free(&found);
 }
 
+/* A cat whose forelegs are its hind legs' mirror images, but whose head is not its tail's. */
+TEST(a_plane_that_mirrors_little_pairs_nothing) {
+    static const Limb cat[] = {
+        {-1, {0, 0.3, 0}, {0, 0.3, 0}, 0.1},       {0, {0, 1, 0.2}, {0, 2, 0.5}, 0.5},
+        {0, {0, -1, 0}, {0, -2.6, -0.2}, 0.5},     {0, {0.4, 1, -0.4}, {0.4, 1, -1}, 0.5},
+        {0, {-0.4, 1, -0.4}, {-0.4, 1, -1}, 0.5},  {0, {0.4, -1, -0.4}, {0.4, -1, -1}, 0.5},
+        {0, {-0.4, -1, -0.4}, {-0.4, -1, -1}, 0.5}};
+    static const int sides[] = {0, 1, 2, 4, 3, 6, 5};
+    Found found = body_by_hand(cat, 7);
+    for (int across = 0; across < 2; across++) {
+        found.skeleton.symmetry = OSSIFY_SYMMETRY_GIVEN;
+        memcpy(found.skeleton.plane, (const double[4]){across, !across, 0, 0}, sizeof found.skeleton.plane);
+        connect(&found);
+        CHECK(found.status >= 0);
+        CHECK_INT(found.skeleton.symmetry, OSSIFY_SYMMETRY_GIVEN);
+        for (int b = 0; b < 7; b++) {
+            test_case("bone %d, %s", b, across ? "from side to side" : "from end to end");
+            CHECK_INT(found.skeleton.mirrors[b], across ? sides[b] : -1);
+        }
+        CHECK_SAYS(found.info.message, across ? "" : "skeleton.plane mirrors no bone");
+    }
+    CHECK_TEXT(found.info.message, "");
+    found_free(&found);
+}
+
+/* Of a plane that mirrors most of a body, what it does not mirror has no pair. */
+TEST(a_limb_that_lies_elsewhere_than_its_mirror_image_has_none) {
+    static const Limb bird[] = {
+        {-1, {0, 0, 0}, {0, 0, 0}, 0.5},          {0, {0.6, 0, 0}, {1.5, 0.4, 0}, 0.5},
+        {0, {-0.6, 0, 0}, {-1.5, 0.4, 0}, 0.6},   {0, {0, 0.6, 0}, {0, 1.2, 0}, 0.9},
+        {0, {0.3, -0.6, 0}, {0.3, -1.4, 0}, 0.9}, {0, {-0.3, -0.6, 0}, {-0.3, -1.2, 0.9}, 0.9}};
+    static const int expected[] = {0, 2, 1, 3, -1, -1};
+    Found found = body_by_hand(bird, 6);
+    found.skeleton.symmetry = OSSIFY_SYMMETRY_GIVEN;
+    found.skeleton.plane[0] = 1;
+    connect(&found);
+    CHECK(found.status >= 0);
+    for (int b = 0; b < 6; b++)
+        CHECK_INT(found.skeleton.mirrors[b], expected[b]);
+    CHECK_TEXT(found.info.message, "");
+    found_free(&found);
+}
+
 TEST(a_moved_and_scaled_body_has_the_moved_and_scaled_skeleton) {
     static const double SCALES[] = {1e-6, 1, 1e6};
     SyntheticOptions options = {.bones = 6, .vertices = 600, .frames = 16, .seed = 5};

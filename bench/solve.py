@@ -69,6 +69,9 @@ def parse(arguments):
         default="none",
         help="join the bones; articulated: and refit them to turn about joints that hold",
     )
+    parser.add_argument(
+        "--connect", choices=native.CONNECTS, help="what speaks for a joint between two bones"
+    )
     parser.add_argument("--out", metavar="RIG.npz")
     options = parser.parse_args(arguments)
     if options.auto_bones and options.budget is not None:
@@ -109,6 +112,7 @@ def settings_of(options):
         "rest_mode": options.rest,
         "locality": None if options.locality is None else options.locality == "on",
         "start": options.start,
+        "connect": options.connect,
         "smoothness": options.smoothness,
         "until": options.until,
         "iterations": options.iterations,

@@ -67,6 +67,13 @@ enum {
     OSSIFY_START_TRIED = 3     /* all of them on a sample, and the best goes on */
 };
 
+/* settings.connect: what speaks for a joint between two bones; docs/skeleton.md */
+enum {
+    OSSIFY_CONNECT_BOTH = 0,    /* the surface they share and a joint that holds */
+    OSSIFY_CONNECT_OVERLAP = 1, /* weights they share alone (Schaefer & Yuksel 2007) */
+    OSSIFY_CONNECT_STABLE = 2   /* a joint that holds alone (Hasler et al. 2010) */
+};
+
 /* settings.budget_kind */
 enum {
     OSSIFY_BUDGET_NONE = 0,
@@ -133,6 +140,7 @@ typedef struct ossify_settings {
                           * where they are worth more; 0: every bone stays where it is */
     int64_t jointed;     /* 1: rigid bones are looked for that a skeleton can join, with joints that hold; 0:
                           * those of the least error */
+    int64_t connect;     /* OSSIFY_CONNECT_BOTH */
     ossify_allocate allocate;
     ossify_release release;
     void *memory_user;
@@ -264,7 +272,7 @@ OSSIFY_API int64_t ossify_evaluate(const ossify_poses *poses, const ossify_rig *
 
 /* Joins the bones of a rig to a skeleton; see docs/skeleton.md. The rig is read only, whatever `given` says.
  * poses.frames may be NULL and is not read; poses.triangles weigh vertices by their area.
- * `settings` gives memory, threads and watcher. */
+ * `settings` gives connect, memory, threads and watcher. */
 OSSIFY_API int64_t ossify_connect(const ossify_poses *poses, const ossify_settings *settings,
                                   const ossify_rig *rig, ossify_skeleton *skeleton, ossify_info *info);
 

@@ -2,7 +2,7 @@
  *
  * Edges: the maximal spanning tree over how much speaks for a joint between two bones (joint.c), which
  * brings Schaefer & Yuksel's overlap of weights (2007, section 5.1) and Hasler et al.'s joint stability
- * (2010, section 5.2) together. Demanded edges come first, forbidden ones never. With a plane of symmetry
+ * (2010, section 3.3) together; settings.connect asks for one of them alone, as the papers have it. Demanded edges come first, forbidden ones never. With a plane of symmetry
  * an edge counts as much as its mirror image, and joints are mirrored exactly.
  *
  * Root: Schaefer takes the bone at the centre of mass, Hasler the centre of the graph. Both miss on
@@ -13,7 +13,7 @@
  * A bone with a mirror image on the other side is a root only when all of a tree have one.
  *
  * Where several bones meet in a point any of them can join any other. Seen from the root, the one whose other
- * joints are elsewhere is the parent. */
+ * joints are elsewhere is the parent; the papers have no such rule, and their trees stay as they are. */
 #include "skeleton.h"
 
 #include <math.h>
@@ -65,7 +65,9 @@ static double *score_of(const Growth *growth, int b, int c) {
 static double measured_score(const Growth *growth, int b, int c) {
     Joint joint;
     joint_between(&growth->body, b, c, &joint);
-    return growth->skeleton->forest && !(joint.share > 0) ? FORBIDDEN : joint_score(&joint);
+    return growth->skeleton->forest && !(joint.share > 0)
+               ? FORBIDDEN
+               : joint_score(&joint, growth->call->settings->connect);
 }
 
 static int score_pairs(Growth *growth) {
@@ -359,7 +361,9 @@ int64_t skeleton_connect(Call *call, const ossify_poses *poses, const ossify_rig
     set_scores(&growth, skeleton->demanded_count, skeleton->demanded, DEMANDED);
     grow_trees(&growth);
     const int root = hang_trees(&growth);
-    hang_siblings(&growth);
+    if (call->settings->connect == OSSIFY_CONNECT_BOTH) {
+        hang_siblings(&growth);
+    }
     place_joints(&growth, x);
     if (growth.symmetric) {
         symmetry_mirror_joints(growth.symmetry.plane, growth.symmetry.mirror, growth.parent,

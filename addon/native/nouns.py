@@ -19,6 +19,7 @@ _WORDS = {
     "rest_mode": header.REST_MODES,
     "start": header.STARTS,
     "budget_kind": header.BUDGET_KINDS,
+    "connect": header.CONNECTS,
 }
 _REALS = ("budget", "smoothness", "until")
 _FLAGS = ("locality", "relocate", "jointed")
@@ -44,6 +45,7 @@ class Settings:
     seed: int | None = None
     relocate: bool | None = None
     jointed: bool | None = None
+    connect: str | None = None  # "both", "overlap", "stable"
 
     def __post_init__(self):
         defaults = header.Settings()

@@ -275,6 +275,7 @@ static void read_locks(Reader *r, Case *c) {
     c->vertex = below(r, 8) == 7 ? whole(r) : below(r, MOST_VERTICES + 1) - 1;
     c->split = below(r, 8) == 7 ? whole(r) : below(r, MOST_BONES + 1) - 1;
     c->settings.jointed = below(r, 8) == 7 ? whole(r) : below(r, 2);
+    c->settings.connect = below(r, 8) == 7 ? whole(r) : below(r, 3);
 }
 
 static void check_answer(const Case *c) {

@@ -60,6 +60,7 @@ def parse(arguments):
     parser.add_argument("--rest", choices=native.REST_MODES)
     parser.add_argument("--locality", choices=("on", "off"))
     parser.add_argument("--start", choices=native.STARTS, help="how the first bones are found")
+    parser.add_argument("--start-tolerance", type=float, metavar="E_RMS", help="merge patches up to it")
     parser.add_argument("--smoothness", type=float, help="how strongly weights follow their neighbours' mean")
     parser.add_argument(
         "--skeleton",
@@ -112,6 +113,7 @@ def settings_of(options):
         "rest_mode": options.rest,
         "locality": None if options.locality is None else options.locality == "on",
         "start": options.start,
+        "start_tolerance": options.start_tolerance,
         "connect": options.connect,
         "smoothness": options.smoothness,
         "until": options.until,

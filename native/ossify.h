@@ -141,6 +141,8 @@ typedef struct ossify_settings {
     int64_t jointed;     /* 1: rigid bones are looked for that a skeleton can join, with joints that hold; 0:
                           * those of the least error */
     int64_t connect;     /* OSSIFY_CONNECT_BOTH */
+    double start_tolerance; /* E_RMS: starts that merge patches go on below the count while a union moves as
+                             * rigidly as that; what is then missing grows. 0: to the count */
     ossify_allocate allocate;
     ossify_release release;
     void *memory_user;

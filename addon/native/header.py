@@ -83,6 +83,7 @@ class Settings(ctypes.Structure):
         ("relocate", ctypes.c_int64),
         ("jointed", ctypes.c_int64),
         ("connect", ctypes.c_int64),
+        ("start_tolerance", ctypes.c_double),
         ("allocate", ctypes.c_void_p),
         ("release", ctypes.c_void_p),
         ("memory_user", ctypes.c_void_p),

@@ -21,7 +21,7 @@ _WORDS = {
     "budget_kind": header.BUDGET_KINDS,
     "connect": header.CONNECTS,
 }
-_REALS = ("budget", "smoothness", "until")
+_REALS = ("budget", "smoothness", "until", "start_tolerance")
 _FLAGS = ("locality", "relocate", "jointed")
 
 
@@ -46,6 +46,7 @@ class Settings:
     relocate: bool | None = None
     jointed: bool | None = None
     connect: str | None = None  # "both", "overlap", "stable"
+    start_tolerance: float | None = None
 
     def __post_init__(self):
         defaults = header.Settings()

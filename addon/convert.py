@@ -14,6 +14,8 @@ import time
 from collections.abc import Callable, Generator
 from typing import NamedTuple
 
+import numpy as np
+
 from . import native
 from .motion import clips
 from .motion.capture import Motion
@@ -30,6 +32,10 @@ _POLL = 0.01  # seconds
 _SIDE_BY_SIDE = (
     "The bones move patches of a surface, not parts of a body, so they hang side by side:"
     " Skeleton > Hierarchy joins them all the same."
+)
+_NOT_ALONG_X = (
+    "The object's own X axis is not from side to side of this body, so no bone has a mirror image:"
+    " Symmetry > Found looks for the plane."
 )
 _UNSEEN, _LITTLE_MORE = 0.1, 1.1  # percent of the size; of the error of free bones: joints may cost as much
 _FREE_SHARE = 0.6  # of the solving, before joints are made to hold
@@ -125,11 +131,17 @@ def _has_limbs(motion: Motion, options: Options, rig: native.Rig) -> bool:
     return not patches
 
 
+def _note_plane(motion: Motion, options: Options, mirrors: np.ndarray) -> None:
+    if options.symmetry == "X" and (mirrors < 0).all():
+        motion.notes.append(_NOT_ALONG_X)
+
+
 def _mirror(motion: Motion, options: Options, rig: native.Rig) -> Mirror | None:
     """Which bones are mirror images: a face has two sides, too."""
     if options.symmetry == "NONE" or options.bone_kind == "FLEXIBLE":
         return None
     found = native.connect(rig, motion.triangles, options.wishes())
+    _note_plane(motion, options, found.mirrors)
     return None if found.plane is None else Mirror(found.plane, found.mirrors)
 
 
@@ -145,6 +157,7 @@ def _solve(motion: Motion, options: Options, now: int) -> Generator[Step, None, 
     wishes = options.wishes(root=rooting.chosen(options, motion, rig, now))
     settings = dataclasses.replace(settings, bones=rig.bones, budget_kind="none", budget=0.0)  # found by now
     skeleton = rooting.connect(rig, motion.triangles, wishes, settings)
+    _note_plane(motion, options, skeleton.mirrors)
     loose = Solved(rig, skeleton, info, None)
     if not may_hold or (options.skeleton == "AUTO" and joints.mostly_guessed(skeleton.kinds)):
         return loose

@@ -1,6 +1,7 @@
 """docs/benchmarks.md from the bench's results: ratios first, then errors and seconds."""
 
 STARTS = ("grown", "faces", "spectral", "tried")
+RULES = ("both", "overlap", "stable")
 HAND = "<!-- From here on written by hand; the bench keeps it. -->"
 
 
@@ -95,6 +96,17 @@ def found(part):
     return f"{100 * part['edges']:.1f} % / {joints}"
 
 
+def by_rule(part):
+    return " / ".join(f"{100 * part['edges_by'][rule]:.1f} %" for rule in RULES)
+
+
+def rule_summary(r):
+    for kind, name in (("exact", "creatures"), ("noisy", "hinges, stiff joints, noise")):
+        for held, what in (("held", "true weights held"), ("solved", "solved")):
+            if r[kind][held].get("edges_by"):
+                yield f"{name}, {what}: edges by {', '.join(RULES)}", by_rule(r[kind][held]), "", "both best"
+
+
 def skeleton_summary(r):
     exact, noisy = r["exact"], r["noisy"]
     joints = "edges / joints off, mean, most"
@@ -114,6 +126,7 @@ def skeleton_summary(r):
         what = f"hinges, stiff joints, noise ({noisy['count']}), true weights held: {joints}"
         yield what, found(noisy["held"]), "90 % / 1 %", "97 % / 0.5 %"
         yield f"the same, solved at the true count: {joints}", found(noisy["solved"]), "", ""
+    yield from rule_summary(r)
     if graph := r.get("graph"):
         figure = f"{number(graph['joint_mean'], 2)} %, {number(graph['joint_most'], 2)} %"
         yield f"{label(graph)}, solved: joints off, mean, most", figure, "3 %", ""
@@ -357,6 +370,23 @@ def skeleton_page(r):
             ]
         )
     yield from table((*head, "free", "articulated"), rows)
+    yield from rule_page([row for row in r["rows"] if "edges_by" in row["held"]])
+
+
+def rule_page(counted):
+    """A rule is what joins bones: settings.connect."""
+    rows = []
+    for row in counted:
+        parts = [row["held"], row["solved"]]
+        found_by = [str(part["edges_by"][rule]) for part in parts for rule in RULES]
+        rows.append([label(row), str(row["held"]["true_edges"]), *found_by])
+    if rows:
+        yield ""
+        yield "Edges found by what joins bones: both the surface they share and a joint that holds, overlap"
+        yield "of weights alone (Schaefer & Yuksel), stable joints alone (Hasler et al.)."
+        yield ""
+        heads = [f"{what}: {rule}" for what in ("held", "solved") for rule in RULES]
+        yield from table(("creature, bones", "true edges", *heads), rows)
 
 
 def roundtrip_page(r):

@@ -120,6 +120,13 @@ def against_graph(sequence, path):
     }
 
 
+def edges_by(rig, truth):
+    """Edges found by each of the rules that join bones."""
+    settings = [(rule, native.Settings(connect=rule, threads=1)) for rule in native.CONNECTS]
+    trees = {rule: native.connect(rig, truth["triangles"], settings=chosen) for rule, chosen in settings}
+    return {rule: compare(rig, skeleton, truth)["edges"] for rule, skeleton in trees.items()}
+
+
 def row_of(name, truth):
     """All that is measured on one creature."""
     bones = truth["weights"].shape[1]
@@ -128,12 +135,14 @@ def row_of(name, truth):
     row = {"name": name, "bones": bones, "noisy": name.endswith("-hinges")}
     rig, _ = held_truth(truth)
     row["held"] = compare(rig, native.connect(rig, truth["triangles"], settings=plain), truth)
+    row["held"]["edges_by"] = edges_by(rig, truth)
     began = time.process_time()
     rig, info = native.decompose(*poses, plain)
     solved = time.process_time() - began
     skeleton = native.connect(rig, truth["triangles"], settings=plain)
     share = (time.process_time() - began - solved) / solved
     row["solved"] = {**compare(rig, skeleton, truth), "erms": info.erms, "share": share}
+    row["solved"]["edges_by"] = edges_by(rig, truth)
     jointed, skeleton, articulated = native.articulate(*poses, rig, skeleton, plain)
     row["articulated"] = {**compare(jointed, skeleton, truth), "erms": articulated.erms}
     counting = native.Settings(bones=MOST_BONES, budget_kind="parts", threads=1)
@@ -150,7 +159,15 @@ def total(rows, kind):
         "joint_mean": sum(p["joint_mean"] * p["edges"] for p in parts if p["edges"]) / max(1, edges),
         "joint_most": max((p["joint_most"] for p in parts if p["edges"]), default=None),
         "roots": sum(part["root"] for part in parts),
+        **({} if kind == "articulated" else {"edges_by": total_by(parts)}),
     }
+
+
+def total_by(parts):
+    """Share of edges that each rule found; {} of figures from before they were counted."""
+    parts = [part for part in parts if "edges_by" in part]
+    true = sum(part["true_edges"] for part in parts)
+    return {rule: sum(part["edges_by"][rule] for part in parts) / true for rule in native.CONNECTS if true}
 
 
 def summary_of(rows):

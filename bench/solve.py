@@ -60,6 +60,7 @@ def parse(arguments):
     parser.add_argument("--rest", choices=native.REST_MODES)
     parser.add_argument("--locality", choices=("on", "off"))
     parser.add_argument("--start", choices=native.STARTS, help="how the first bones are found")
+    parser.add_argument("--start-tolerance", type=float, metavar="E_RMS", help="merge patches up to it")
     parser.add_argument("--smoothness", type=float, help="how strongly weights follow their neighbours' mean")
     parser.add_argument(
         "--skeleton",
@@ -68,6 +69,9 @@ def parse(arguments):
         const="hierarchy",
         default="none",
         help="join the bones; articulated: and refit them to turn about joints that hold",
+    )
+    parser.add_argument(
+        "--connect", choices=native.CONNECTS, help="what speaks for a joint between two bones"
     )
     parser.add_argument("--out", metavar="RIG.npz")
     options = parser.parse_args(arguments)
@@ -109,6 +113,8 @@ def settings_of(options):
         "rest_mode": options.rest,
         "locality": None if options.locality is None else options.locality == "on",
         "start": options.start,
+        "start_tolerance": options.start_tolerance,
+        "connect": options.connect,
         "smoothness": options.smoothness,
         "until": options.until,
         "iterations": options.iterations,

@@ -189,10 +189,8 @@ static void write_skeleton(const Refit *refit, ossify_skeleton *skeleton) {
         find_motion(linkage, b, &joint);
         const int kind = joint_kind(&joint, nowhere, skeleton->axes + 3 * b, &skeleton->angles[b]);
         skeleton->drifts[b] = 100 * sqrt(joint_drift(&joint, nowhere));
-        if (skeleton->joint_kinds[b] !=
-            OSSIFY_JOINT_LOOSE) { /* it holds now, and is as much a guess as before */
-            skeleton->joint_kinds[b] = kind;
-        }
+        const int guessed = skeleton->joint_kinds[b] == OSSIFY_JOINT_LOOSE; /* it holds now, and still is */
+        skeleton->joint_kinds[b] = guessed && kind != OSSIFY_JOINT_STIFF ? OSSIFY_JOINT_LOOSE : kind;
     }
 }
 

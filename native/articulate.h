@@ -36,6 +36,7 @@ typedef struct Linkage {
     double plane[4];        /* of the mirror */
     double *joint;          /* [b][3] */
     double *anchor;         /* [b][3] where joints are drawn to as far as the motion does not say */
+    double *clearance;      /* [b] from the anchor to the nearest vertex; infinite: it does not matter */
     double *axis;           /* [b][3] d, 0: does not slide */
     double *slide;          /* [f][b] l */
     double *normal;         /* [4b][4b] N */
@@ -66,7 +67,7 @@ typedef struct Bench {
 int linkage_make(Call *call, const Problem *problem, Model *model, const ossify_skeleton *skeleton,
                  const Placement *placement, Linkage *linkage);
 /* Takes every hinge that is not held along its axis to the middle of the surface that its bones share: the motion
- * does not say where on the axis it is. 0 when the call must end. */
+ * does not say where on the axis it is. Joints are then kept inside of the body. 0 when the call must end. */
 int linkage_centre_hinges(Linkage *linkage, const ossify_poses *poses, const ossify_rig *rig,
                           const ossify_skeleton *skeleton, const Placement *placement);
 int linkage_pin_make(const Linkage *linkage, Pinned *pinned);
@@ -94,7 +95,9 @@ double poses_fit(Linkage *linkage);
 /* Half the second derivatives of a frame's misfit, and half the slope downhill. */
 void poses_system(const Linkage *linkage, Bench *bench);
 
-/* joint_fit.c: a step of all joints, poses following; misfit: of the poses as they are. Returns the misfit
+/* joint_fit.c: how far the surface is from every anchor, beyond which no joint goes from now on */
+void joints_clear(Linkage *linkage);
+/* A step of all joints, poses following; misfit: of the poses as they are. Returns the misfit
  * after it, never more. */
 double joints_fit(Linkage *linkage, const Moments *moments, double misfit);
 

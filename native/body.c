@@ -115,11 +115,30 @@ static void add_shared(Body *body, int v, int b, int c, double least) {
     }
 }
 
+/* The weights of all others where a bone is strongest. */
+static void add_beside(const ossify_rig *rig, Body *body, int v) {
+    const size_t wide = (size_t)rig->influences, bones = (size_t)body->bones;
+    const int32_t *bone = rig->influence_bones + (size_t)v * wide;
+    const float *weight = rig->influence_weights + (size_t)v * wide;
+    size_t most = 0;
+    for (size_t k = 1; k < wide; k++) {
+        most = bone[k] >= 0 && (bone[most] < 0 || weight[k] > weight[most]) ? k : most;
+    }
+    for (size_t k = 0; k < wide; k++) {
+        if (k != most && bone[k] >= 0 && bone[k] != bone[most]) {
+            const size_t b = (size_t)bone[k], c = (size_t)bone[most];
+            body->beside[b * bones + c] += body->area[v] * (double)weight[k];
+            body->beside[c * bones + b] = body->beside[b * bones + c];
+        }
+    }
+}
+
 static void gather_surface(const ossify_rig *rig, Body *body) {
     const size_t wide = (size_t)rig->influences;
     for (int v = 0; v < body->vertices; v++) {
         const int32_t *bone = rig->influence_bones + (size_t)v * wide;
         const float *weight = rig->influence_weights + (size_t)v * wide;
+        add_beside(rig, body, v);
         for (size_t k = 0; k < wide; k++) {
             const double w = body->area[v] * (double)weight[k];
             if (bone[k] < 0 || !(w > 0)) {
@@ -172,6 +191,7 @@ int body_make(Call *call, const ossify_poses *poses, const ossify_rig *rig, Body
     body->mass = arena_take(arena, bones, sizeof(double));
     body->centre = arena_take(arena, 3 * bones, sizeof(double));
     body->overlap = arena_take(arena, bones * bones, sizeof(double));
+    body->beside = arena_take(arena, bones * bones, sizeof(double));
     body->boundary = arena_take(arena, 3 * bones * bones, sizeof(double));
     if (arena->failed) {
         return 0;

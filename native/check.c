@@ -24,7 +24,7 @@
 _Static_assert(sizeof(void *) == 8, "public structs have fields of 8 bytes");
 _Static_assert(sizeof(ossify_poses) == 7 * 8, "no padding");
 _Static_assert(sizeof(ossify_progress) == 7 * 8, "no padding");
-_Static_assert(sizeof(ossify_settings) == 22 * 8, "no padding");
+_Static_assert(sizeof(ossify_settings) == 24 * 8, "no padding");
 _Static_assert(sizeof(ossify_rig) == 13 * 8, "no padding");
 _Static_assert(sizeof(ossify_info) == (7 + OSSIFY_STAGES) * 8 + OSSIFY_MESSAGE_LENGTH, "no padding");
 _Static_assert(sizeof(ossify_evaluation) == 11 * 8, "no padding");
@@ -138,6 +138,9 @@ static int bad_reals(ossify_info *info, const ossify_settings *settings) {
     if (!(settings->until >= 0 && isfinite(settings->until)))
         return BAD(info, "settings.until is %s: it must be 0 (never stop early) or an error above 0",
                    number(settings->until).letters);
+    if (!(settings->start_tolerance >= 0 && isfinite(settings->start_tolerance)))
+        return BAD(info, "settings.start_tolerance is %s: it must be 0 (to the count) or an error above 0",
+                   number(settings->start_tolerance).letters);
     return bad_budget(info, settings);
 }
 
@@ -155,8 +158,10 @@ static int bad_settings(ossify_info *info, const ossify_settings *settings) {
            bad_whole(info, "settings.iterations", settings->iterations, 0, MOST_ITERATIONS) ||
            bad_whole(info, "settings.threads", settings->threads, 0, MOST_THREADS) ||
            bad_whole(info, "settings.relocate", settings->relocate, 0, 1) ||
-           bad_whole(info, "settings.jointed", settings->jointed, 0, 1) || bad_reals(info, settings) ||
-           bad_memory(info, settings);
+           bad_whole(info, "settings.jointed", settings->jointed, 0, 1) ||
+           bad_whole(info, "settings.connect", settings->connect, OSSIFY_CONNECT_BOTH,
+                     OSSIFY_CONNECT_STABLE) ||
+           bad_reals(info, settings) || bad_memory(info, settings);
 }
 
 static int bad_rig(ossify_info *info, const ossify_rig *rig) {

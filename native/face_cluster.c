@@ -286,7 +286,8 @@ int face_cluster(Call *call, const Problem *problem, int bones, Model *model) {
                          sizeof(double));
     if (rigid_errors_make(call, problem->vertices, problem->frames, &errors)) {
         pool_run(call->pool, problem->blocks, gather_stars, &stars);
-        clusters = collapse_clusters(call, &problem->graph, &errors, bones, 0, label);
+        clusters =
+            collapse_clusters(call, &problem->graph, &errors, bones, start_tolerance(call, problem), label);
     }
     const int done = clusters > 0 && cluster_from(call, problem, label, clusters, bones, model);
     arena_return(&call->arena, mark);

@@ -1,7 +1,7 @@
 /* joint.c - what two bones say about a joint between them.
  *
  * A joint is a point that both bones take to the same place in every frame (Schaefer & Yuksel 2007,
- * section 5.2; Hasler et al. 2010, Eq. 11-13). With D_f = M_b - M_c the mean squared drift of x is
+ * section 5.2; Hasler et al. 2010, Eq. 4-6). With D_f = M_b - M_c the mean squared drift of x is
  *     r2(x) = x~' (1/F sum_f D_f' D_f) x~,
  * a form that comes from the Gram matrix of all transforms, without a frame or a vertex.
  *
@@ -11,8 +11,12 @@
  * lengths in diagonals of the rest's box.
  *
  * Likelihood: -log(q + 1e-4) + a log(n + 1e-3), q = sqrt(min r2 + 1e-4 |x - x^|^2), n the share of the
- * smaller bone that both move. Hasler's joint stability is the first term alone, Schaefer's overlap of
- * weights the second. */
+ * smaller bone that both move. The first term is Hasler's joint stability with a pull to the anchor, which
+ * the paper does not have; the second Schaefer's overlap of weights, but as a share, and of any two bones of a
+ * vertex, sum_v area min(w_b, w_c): the paper adds w_c to the edge to b only where b is the vertex's strongest.
+ * Each alone can be asked for as in the papers: min r2, and sum_v area w_c with b strongest (logarithms of
+ * them, which leave a spanning tree as it is). */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -45,6 +49,7 @@ void joint_between(const Body *body, int b, int c, Joint *joint) {
     memcpy(joint->anchor, body->boundary + 3 * pair, sizeof joint->anchor);
     const double smaller = fmin(body->mass[b], body->mass[c]);
     joint->share = smaller > 0 ? body->overlap[pair] / smaller : 0;
+    joint->beside = body->beside[pair];
 }
 
 double joint_drift(const Joint *joint, const double x[3]) {
@@ -85,8 +90,15 @@ static double square_from_anchor(const Joint *joint, const double x[3]) {
     return sum;
 }
 
-double joint_score(const Joint *joint) {
+double joint_score(const Joint *joint, int64_t connect) {
     double x[3];
+    if (connect == OSSIFY_CONNECT_OVERLAP) {
+        return log(joint->beside + DBL_MIN);
+    }
+    if (connect == OSSIFY_CONNECT_STABLE) {
+        pulled_point(joint, NO_PULL, x);
+        return -log(joint_drift(joint, x) + DBL_MIN);
+    }
     pulled_point(joint, SCORE_PULL, x);
     const double q = sqrt(joint_drift(joint, x) + SCORE_PULL * square_from_anchor(joint, x));
     return -log(q + LEAST_DRIFT) + OVERLAP_EXPONENT * log(joint->share + LEAST_SHARE);

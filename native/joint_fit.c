@@ -10,7 +10,8 @@
  * Joints are drawn to where they began (as given; a hinge's, taken along its axis to the middle of the surface that
  * its bones share, linkage.c), not to where they were last: along a hinge they would drift. The pull grows with the
  * mean squared error that is left; and a joint that would go further from there than the smaller of its two parts is
- * large, or than a twentieth of the body, which noise along a hinge is enough for, is pulled harder until it stays.
+ * large, than a twentieth of the body, which noise along a hinge is enough for, or than to the nearest vertex, beyond
+ * which it may be outside of the body, is pulled harder until it stays.
  * Bones that move nothing, or a point, are no parts. When no pull is hard enough there is no step. With a plane of
  * symmetry the form is averaged with its mirror image, so its lowest point is symmetric. */
 #include <float.h>
@@ -26,8 +27,9 @@ static const double LEAST_PULL = 1e-5;  /* of the anchor */
 static const double REACH = 1;          /* radii of the smaller part that a joint may leave its anchor by, */
 static const double MOST_REACH = 0.05;  /* and diagonals */
 static const double LEAST_REACH = 1e-3; /* diagonals: what is smaller is a point */
-static const double HARDER = 10;        /* pull on one that would go further */
-static const double TRUST = 0.05;       /* error, in diagonals, at which anchor and motion count the same */
+static const double LEAST_CLEARANCE = 0.005; /* diagonals: what a joint near the surface may go, too */
+static const double HARDER = 10;             /* pull on one that would go further */
+static const double TRUST = 0.05; /* error, in diagonals, at which anchor and motion count the same */
 
 typedef struct JointFit {
     Linkage *linkage;
@@ -156,6 +158,43 @@ static void add_pull(JointFit *fit) {
     }
 }
 
+static double square_between(const double p[3], const double q[3]) {
+    const double off[3] = {p[0] - q[0], p[1] - q[1], p[2] - q[2]};
+    return off[0] * off[0] + off[1] * off[1] + off[2] * off[2];
+}
+
+/* How far the nearest vertex is; `within`: 1 unless x may as well be on the surface, in the middle of a face with
+ * edges e, from where it is e / sqrt(3). */
+static double nearest_vertex(const Problem *problem, const double x[3], int *within) {
+    const Graph *graph = &problem->graph;
+    double least = INFINITY, edge = 0;
+    int nearest = 0;
+    for (int v = 0; v < problem->vertices; v++) {
+        const double square = square_between(problem->rest + 3 * (size_t)v, x);
+        nearest = square < least ? v : nearest;
+        least = fmin(least, square);
+    }
+    for (int64_t i = graph->first[nearest]; i < graph->first[nearest + 1]; i++) {
+        edge = fmax(edge, (double)graph->length[i]);
+    }
+    *within = 3 * least > edge * edge;
+    return sqrt(least);
+}
+
+/* A sheet has no inside that joints could leave, and they begin on it; in a body next to none does. */
+void joints_clear(Linkage *linkage) {
+    int joints = 0, inside = 0;
+    for (int b = 0; b < linkage->bones; b++) {
+        int within;
+        linkage->clearance[b] = nearest_vertex(linkage->problem, linkage->anchor + 3 * b, &within);
+        joints += linkage->parent[b] >= 0;
+        inside += linkage->parent[b] >= 0 && within;
+    }
+    for (int b = 0; b < linkage->bones && 4 * inside < 3 * joints; b++) {
+        linkage->clearance[b] = INFINITY;
+    }
+}
+
 /* Squared radius of what a bone moves: the variance of p by w^2, from U. A bone that moves nothing, or a point,
  * says nothing about how far its joint may go. */
 static double square_radius(const Linkage *linkage, const Moments *moments, int b) {
@@ -172,7 +211,8 @@ static void find_reaches(JointFit *fit, const Moments *moments) {
         const int p = linkage->parent[b];
         const double smaller =
             p < 0 ? 0 : fmin(square_radius(linkage, moments, b), square_radius(linkage, moments, p));
-        fit->reach[b] = fmin(MOST_REACH * linkage->diagonal, REACH * sqrt(smaller));
+        const double inside = fmax(linkage->clearance[b], LEAST_CLEARANCE * linkage->diagonal);
+        fit->reach[b] = fmin(fmin(MOST_REACH * linkage->diagonal, inside), REACH * sqrt(smaller));
     }
 }
 

@@ -260,6 +260,7 @@ static int take_arrays(Call *call, Linkage *linkage) {
     linkage->first = arena_take(arena, b, sizeof(int));
     linkage->joint = arena_take(arena, 3 * b, sizeof(double));
     linkage->anchor = arena_take(arena, 3 * b, sizeof(double));
+    linkage->clearance = arena_take(arena, b, sizeof(double));
     linkage->held = arena_take(arena, b, 1);
     linkage->mirror_room = arena_take(arena, b, sizeof(int));
     linkage->axis = arena_take(arena, 3 * b, sizeof(double));
@@ -344,6 +345,7 @@ int linkage_centre_hinges(Linkage *linkage, const ossify_poses *poses, const oss
         }
     }
     anchor_joints(linkage);
+    joints_clear(linkage);
     arena_return(arena, mark);
     return made;
 }
@@ -357,6 +359,9 @@ int linkage_make(Call *call, const Problem *problem, Model *model, const ossify_
         return 0;
     }
     measure_problem(linkage);
+    for (int b = 0; b < linkage->bones; b++) {
+        linkage->clearance[b] = INFINITY;
+    }
     memcpy(linkage->parent, skeleton->parents, (size_t)linkage->bones * sizeof(int));
     order_bones(linkage);
     number_unknowns(linkage);

@@ -67,6 +67,13 @@ enum {
     OSSIFY_START_TRIED = 3     /* all of them on a sample, and the best goes on */
 };
 
+/* settings.connect: what speaks for a joint between two bones; docs/skeleton.md */
+enum {
+    OSSIFY_CONNECT_BOTH = 0,    /* the surface they share and a joint that holds */
+    OSSIFY_CONNECT_OVERLAP = 1, /* weights they share alone (Schaefer & Yuksel 2007) */
+    OSSIFY_CONNECT_STABLE = 2   /* a joint that holds alone (Hasler et al. 2010) */
+};
+
 /* settings.budget_kind */
 enum {
     OSSIFY_BUDGET_NONE = 0,
@@ -133,6 +140,9 @@ typedef struct ossify_settings {
                           * where they are worth more; 0: every bone stays where it is */
     int64_t jointed;     /* 1: rigid bones are looked for that a skeleton can join, with joints that hold; 0:
                           * those of the least error */
+    int64_t connect;     /* OSSIFY_CONNECT_BOTH */
+    double start_tolerance; /* E_RMS: starts that merge patches go on below the count while a union moves as
+                             * rigidly as that; what is then missing grows. 0: to the count */
     ossify_allocate allocate;
     ossify_release release;
     void *memory_user;
@@ -180,7 +190,7 @@ enum {
 enum {
     OSSIFY_SYMMETRY_NONE = 0,
     OSSIFY_SYMMETRY_FOUND = 1, /* the plane is looked for; without one the body counts as lopsided */
-    OSSIFY_SYMMETRY_GIVEN = 2  /* skeleton.plane is the plane */
+    OSSIFY_SYMMETRY_GIVEN = 2  /* skeleton.plane is the plane; a message tells when it mirrors no bone */
 };
 
 /* A hierarchy for the bones of a rig. Arrays are the caller's, one item a bone. */
@@ -264,7 +274,7 @@ OSSIFY_API int64_t ossify_evaluate(const ossify_poses *poses, const ossify_rig *
 
 /* Joins the bones of a rig to a skeleton; see docs/skeleton.md. The rig is read only, whatever `given` says.
  * poses.frames may be NULL and is not read; poses.triangles weigh vertices by their area.
- * `settings` gives memory, threads and watcher. */
+ * `settings` gives connect, memory, threads and watcher. */
 OSSIFY_API int64_t ossify_connect(const ossify_poses *poses, const ossify_settings *settings,
                                   const ossify_rig *rig, ossify_skeleton *skeleton, ossify_info *info);
 
@@ -272,8 +282,8 @@ OSSIFY_API int64_t ossify_connect(const ossify_poses *poses, const ossify_settin
  * roots also move. See docs/skeleton.md. In: a whole rig (given: transforms and weights, no transform held), and
  * its skeleton as ossify_connect left it; a joint that is held stays where it is, and a hinge begins in the middle of
  * the surface that its bones share, along its axis. Out: both; joints, axes, angles, kinds and drifts are new, a
- * joint that was loose stays marked as such. With skeleton.stretch a joint may slide along the line from its
- * parent's joint: drifts tell how far. info.erms against the rig's own tells what it costs. */
+ * joint that was loose stays marked as such unless it hardly turns. With skeleton.stretch a joint may slide along
+ * the line from its parent's joint: drifts tell how far. info.erms against the rig's own tells what it costs. */
 OSSIFY_API int64_t ossify_articulate(const ossify_poses *poses, const ossify_settings *settings,
                                      ossify_rig *rig, ossify_skeleton *skeleton, ossify_info *info);
 

@@ -2,17 +2,18 @@
  *
  * Edges: the maximal spanning tree over how much speaks for a joint between two bones (joint.c), which
  * brings Schaefer & Yuksel's overlap of weights (2007, section 5.1) and Hasler et al.'s joint stability
- * (2010, section 5.2) together. Demanded edges come first, forbidden ones never. With a plane of symmetry
+ * (2010, section 3.3) together; settings.connect asks for one of them alone, as the papers have it. Demanded edges come first, forbidden ones never. With a plane of symmetry
  * an edge counts as much as its mirror image, and joints are mirrored exactly.
  *
  * Root: Schaefer takes the bone at the centre of mass, Hasler the centre of the graph. Both miss on
  * creatures whose limbs differ; what an animator calls the root is what turns least in space, and by itself
  * (sway.c):
- *     argmin over b of rms |R_b - I| sqrt(1 + longest path from b) sway_b^(1/4).
+ *     argmin over b of rms |R_b - I| sqrt(1 + longest path from b) sway_b^(1/4),
+ * the first not below a hundredth of the largest: of bones that do not turn, the one in the middle is the root.
  * A bone with a mirror image on the other side is a root only when all of a tree have one.
  *
  * Where several bones meet in a point any of them can join any other. Seen from the root, the one whose other
- * joints are elsewhere is the parent. */
+ * joints are elsewhere is the parent; the papers have no such rule, and their trees stay as they are. */
 #include "skeleton.h"
 
 #include <math.h>
@@ -20,8 +21,10 @@
 
 static const double DEMANDED = 1e6, FORBIDDEN = -1e6; /* scores beyond any that is measured */
 
-static const double NO_LENGTH = 0.005; /* diagonals: joints nearer to each other are one */
-static const double AS_WELL = 5e-4;    /* diagonals: drift that any joint may have */
+static const double NO_LENGTH = 0.005;   /* diagonals: joints nearer to each other are one */
+static const double AS_WELL = 5e-4;      /* diagonals: drift that any joint may have */
+static const double STILL = 1e-3;        /* rms |R - I|: what turns less does not turn, */
+static const double STILL_BESIDE = 0.01; /* nor what turns by less of what turns most */
 
 typedef struct Growth {
     Call *call;
@@ -62,7 +65,9 @@ static double *score_of(const Growth *growth, int b, int c) {
 static double measured_score(const Growth *growth, int b, int c) {
     Joint joint;
     joint_between(&growth->body, b, c, &joint);
-    return growth->skeleton->forest && !(joint.share > 0) ? FORBIDDEN : joint_score(&joint);
+    return growth->skeleton->forest && !(joint.share > 0)
+               ? FORBIDDEN
+               : joint_score(&joint, growth->call->settings->connect);
 }
 
 static int score_pairs(Growth *growth) {
@@ -78,15 +83,21 @@ static int score_pairs(Growth *growth) {
     return 1;
 }
 
+/* An edge that may not be stays so, whatever its mirror image is worth. */
+static void mirror_score(Growth *growth, int b, int c, int d, int e) {
+    const double own = *score_of(growth, b, c), other = *score_of(growth, d, e);
+    if (own > FORBIDDEN && other > FORBIDDEN) {
+        *score_of(growth, b, c) = *score_of(growth, c, b) = 0.5 * (own + other);
+        *score_of(growth, d, e) = *score_of(growth, e, d) = 0.5 * (own + other);
+    }
+}
+
 static void mirror_scores(Growth *growth) {
     const int n = growth->body.bones, *mirror = growth->symmetry.mirror;
     for (int b = 0; b < n; b++) {
         for (int c = 0; c < b; c++) {
-            const int d = mirror[b], e = mirror[c];
-            if (d >= 0 && e >= 0 && d != e) {
-                const double mean = 0.5 * (*score_of(growth, b, c) + *score_of(growth, d, e));
-                *score_of(growth, b, c) = *score_of(growth, c, b) = mean;
-                *score_of(growth, d, e) = *score_of(growth, e, d) = mean;
+            if (mirror[b] >= 0 && mirror[c] >= 0 && mirror[b] != mirror[c]) {
+                mirror_score(growth, b, c, mirror[b], mirror[c]);
             }
         }
     }
@@ -151,18 +162,34 @@ static int is_paired(const Growth *growth, int b) {
     return growth->symmetric && growth->symmetry.mirror[b] >= 0 && growth->symmetry.mirror[b] != b;
 }
 
+/* Mean |R - I|^2 below which bones all turn as little. */
+static double stillness(const Growth *growth) {
+    double most = 0;
+    for (int b = 0; b < growth->body.bones; b++) {
+        most = fmax(most, growth->body.turn[b]);
+    }
+    return fmax(STILL * STILL, STILL_BESIDE * STILL_BESIDE * most);
+}
+
+/* rms |R_b - I| sway_b^(1/4); what does not turn does not sway. */
+static double restlessness(const Growth *growth, int b, double still) {
+    const double turn = growth->body.turn[b];
+    return sqrt(turn > still ? turn * sqrt(growth->sway[b]) : still);
+}
+
 /* The longest path from a bone ends at an end of the tree's longest path. */
 static int quietest(Growth *growth, int from) {
     const int count = spread(growth, from, growth->far[2]);
     const int end = growth->queue[count - 1];
     spread(growth, end, growth->far[0]);
     spread(growth, growth->queue[count - 1], growth->far[1]);
+    const double still = stillness(growth);
     int best = -1;
     double least = INFINITY;
     for (int i = 0; i < count; i++) {
         const int b = growth->queue[i];
         const int longest = growth->far[0][b] > growth->far[1][b] ? growth->far[0][b] : growth->far[1][b];
-        const double turns = sqrt(growth->body.turn[b] * (1.0 + longest) * sqrt(growth->sway[b]));
+        const double turns = restlessness(growth, b, still) * sqrt(1.0 + longest);
         const int unpairs = best < 0 ? 1 : is_paired(growth, best) - is_paired(growth, b);
         if (unpairs > 0 || (!unpairs && (turns < least || (turns == least && b < best)))) {
             least = turns;
@@ -268,6 +295,15 @@ static void write_joint(const Growth *growth, int b, const double x[3]) {
     }
 }
 
+static int mirrors_none(const Growth *growth) {
+    for (int b = 0; b < growth->body.bones && growth->symmetric; b++) {
+        if (growth->symmetry.mirror[b] >= 0) {
+            return 0;
+        }
+    }
+    return growth->symmetric;
+}
+
 static void write_skeleton(Growth *growth, int root, const double *x) {
     ossify_skeleton *skeleton = growth->skeleton;
     for (int b = 0; b < growth->body.bones; b++) {
@@ -281,6 +317,10 @@ static void write_skeleton(Growth *growth, int root, const double *x) {
     } else {
         skeleton->symmetry = OSSIFY_SYMMETRY_NONE;
         memset(skeleton->plane, 0, sizeof skeleton->plane);
+    }
+    if (skeleton->symmetry == OSSIFY_SYMMETRY_GIVEN && mirrors_none(growth)) {
+        refuse(growth->call->info, OSSIFY_CONVERGED,
+               "skeleton.plane mirrors no bone onto another or itself: no bone has a mirror image");
     }
     if (growth->trees > 1 && !skeleton->forest) {
         refuse(growth->call->info, OSSIFY_CONVERGED, "the forbidden edges leave %d trees", growth->trees);
@@ -321,7 +361,9 @@ int64_t skeleton_connect(Call *call, const ossify_poses *poses, const ossify_rig
     set_scores(&growth, skeleton->demanded_count, skeleton->demanded, DEMANDED);
     grow_trees(&growth);
     const int root = hang_trees(&growth);
-    hang_siblings(&growth);
+    if (call->settings->connect == OSSIFY_CONNECT_BOTH) {
+        hang_siblings(&growth);
+    }
     place_joints(&growth, x);
     if (growth.symmetric) {
         symmetry_mirror_joints(growth.symmetry.plane, growth.symmetry.mirror, growth.parent,

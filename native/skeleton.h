@@ -16,8 +16,9 @@ typedef struct Body {
     double *mass;           /* [bones] area it moves */
     double *centre;         /* [bones][3] of that area */
     double *overlap;        /* [bones][bones] area two bones share: sum_v area min(w_b, w_c) */
-    double *boundary;       /* [bones][bones][3] its centre; between the bones' centres when there is none */
-    const ossify_rig *rig;  /* for its weights */
+    double *beside;   /* [bones][bones] area of one by its weights where the other is strongest, and back */
+    double *boundary; /* [bones][bones][3] its centre; between the bones' centres when there is none */
+    const ossify_rig *rig; /* for its weights */
 } Body;
 
 /* Two bones and the points they share. */
@@ -25,6 +26,7 @@ typedef struct Joint {
     double drift[16]; /* x~' drift x~ = mean over frames of |M_b x~ - M_c x~|^2 */
     double anchor[3]; /* where the joint should be as far as the motion does not say */
     double share;     /* of the smaller bone that both move */
+    double beside;    /* area that one moves where the other is strongest, and back */
 } Joint;
 
 /* body.c: 0 when memory is out. */
@@ -34,8 +36,8 @@ int body_make(Call *call, const ossify_poses *poses, const ossify_rig *rig, Body
 void joint_between(const Body *body, int b, int c, Joint *joint);
 /* Mean squared distance at x. */
 double joint_drift(const Joint *joint, const double x[3]);
-/* How much the motion speaks for a joint between the two: larger is likelier. */
-double joint_score(const Joint *joint);
+/* How much speaks for a joint between the two, by OSSIFY_CONNECT_*: larger is likelier. */
+double joint_score(const Joint *joint, int64_t connect);
 /* The point that both hold best. */
 void joint_place(const Joint *joint, double x[3]);
 /* OSSIFY_JOINT_*; axis: of a hinge, else 0; angle: root mean square, radians. */

@@ -359,7 +359,8 @@ static int connect_clusters(Call *call, const Problem *problem, int bones, int *
         !graph_of_cells(&call->arena, &problem->graph, pieces, piece, centre, &graph)) {
         return -1;
     }
-    const int clusters = collapse_clusters(call, &graph, &errors, bones, 0, merged);
+    const int clusters =
+        collapse_clusters(call, &graph, &errors, bones, start_tolerance(call, problem), merged);
     for (size_t v = 0; v < n && clusters > 0; v++) {
         label[v] = merged[piece[v]];
     }

@@ -1,6 +1,11 @@
 /* start.c - chooses how the first bones are found (docs/starts.md). */
 #include "start.h"
 
+double start_tolerance(const Call *call, const Problem *problem) {
+    return problem_squared(problem, call->settings->start_tolerance) /
+           (problem->total_mass * problem->frames);
+}
+
 int start_bones(Call *call, const Problem *problem, int start, int bones, Model *model) {
     switch (start) {
     case OSSIFY_START_FACES:

@@ -9,6 +9,9 @@
  * there is. Returns 0 when the call must end. */
 int start_bones(Call *call, const Problem *problem, int start, int bones, Model *model);
 
+/* settings.start_tolerance as collapse_clusters takes it. */
+double start_tolerance(const Call *call, const Problem *problem);
+
 /* The ways, as start_bones. */
 int face_cluster(Call *call, const Problem *problem, int bones, Model *model);
 int spectral(Call *call, const Problem *problem, int bones, Model *model);

@@ -2,8 +2,9 @@
  *
  * Candidates for the plane are the coordinate planes and those across the principal axes of the surface,
  * through its centre or the box's. One is good when mirrored vertices land as near to the surface's vertices
- * as those lie to each other. Two bones are mirror images when what one moves, mirrored, is mostly what the
- * other moves, and neither has a better partner. */
+ * as those lie to each other; a plane that is given mirrors nothing unless most vertices land so, and only those
+ * count. Two bones are mirror images when what one moves, mirrored, is mostly what the other moves, and neither
+ * has a better partner. */
 #include <math.h>
 #include <string.h>
 
@@ -19,6 +20,8 @@ static const double EXACT = 1e-4;  /* diagonals: nearer than this is all the sam
 static const double CLEARLY = 0.8; /* a later candidate must miss by so much less to be taken */
 static const double ON_OTHERS =
     0.5; /* of the way back to itself: where a mirrored vertex must land nearer to others */
+static const double MOSTLY =
+    0.6; /* of the vertices: as many must land on others for a given plane to be one */
 static const double ALIKE = 0.4; /* of the larger bone's surface: what mirror images must share */
 
 void symmetry_reflect(const double plane[4], const double x[3], double mirrored[3]) {
@@ -57,6 +60,18 @@ static double miss(const Body *body, const Tree *tree, const double plane[4]) {
         sum += square;
     }
     return sqrt(sum / count);
+}
+
+/* Share of the mirrored vertices that land within `near` of a vertex. */
+static double landing(const Body *body, const Tree *tree, const double plane[4], double near) {
+    int landed = 0, count = 0;
+    for (int v = 0; v < body->vertices; v += stride_of(body, SAMPLES), count++) {
+        double mirrored[3], square = 0;
+        symmetry_reflect(plane, body->rest + 3 * (size_t)v, mirrored);
+        tree_nearest_to(tree, mirrored, &square);
+        landed += square < near * near;
+    }
+    return (double)landed / count;
 }
 
 /* Centre and principal axes of the surface. */
@@ -120,8 +135,7 @@ static int mirrors_sides(const Body *body, const double plane[4], double off, do
     return far > apart && off < ON_OTHERS * far;
 }
 
-static int find_plane(const Body *body, const Tree *tree, double found[4]) {
-    const double apart = SLACK + SPACINGS * spacing(body, tree);
+static int find_plane(const Body *body, const Tree *tree, double apart, double found[4]) {
     double normal[18] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, centre[3], least = INFINITY;
     principal_axes(body, centre, normal + 9);
     for (int i = 0; i < 12; i++) {
@@ -143,8 +157,8 @@ static int find_plane(const Body *body, const Tree *tree, double found[4]) {
     return 1;
 }
 
-/* shared [bones][bones]: area that bone b moves and bone c moves mirrored. */
-static int gather_shared(Call *call, const Body *body, const Tree *tree, const double plane[4],
+/* shared [bones][bones]: area that bone b moves and bone c moves mirrored, landing within `near`. */
+static int gather_shared(Call *call, const Body *body, const Tree *tree, const double plane[4], double near,
                          double *shared) {
     const ossify_rig *rig = body->rig;
     const size_t wide = (size_t)rig->influences;
@@ -156,7 +170,7 @@ static int gather_shared(Call *call, const Body *body, const Tree *tree, const d
         }
         symmetry_reflect(plane, body->rest + 3 * (size_t)v, mirrored);
         const size_t u = wide * (size_t)tree_nearest_to(tree, mirrored, &square), at = wide * (size_t)v;
-        for (size_t i = 0; i < wide * wide; i++) {
+        for (size_t i = 0; i < wide * wide && square < near * near; i++) {
             const int b = rig->influence_bones[at + i / wide], c = rig->influence_bones[u + i % wide];
             if (b >= 0 && c >= 0) {
                 shared[(size_t)b * (size_t)body->bones + (size_t)c] +=
@@ -194,10 +208,12 @@ int symmetry_find(Call *call, const Body *body, int given, Symmetry *symmetry) {
     if (call_poll(call, -1)) {
         return -1;
     }
-    if (!given && !find_plane(body, &tree, symmetry->plane)) {
+    const double apart = SLACK + SPACINGS * spacing(body, &tree);
+    if (!given && !find_plane(body, &tree, apart, symmetry->plane)) {
         return 0;
     }
-    if (!gather_shared(call, body, &tree, symmetry->plane, shared)) {
+    const double near = !given ? INFINITY : landing(body, &tree, symmetry->plane, apart) > MOSTLY ? apart : 0;
+    if (!gather_shared(call, body, &tree, symmetry->plane, near, shared)) {
         return -1;
     }
     for (int b = 0; b < body->bones; b++) {

@@ -15,6 +15,7 @@ from .errors import LibraryError, OssifyError
 from .header import (
     BONE_KINDS,
     BUDGET_KINDS,
+    CONNECTS,
     JOINT_KINDS,
     MAX_BONES,
     MAX_INFLUENCES,
@@ -33,6 +34,7 @@ from .verbs import add_bone, articulate, bone_costs, connect, decompose, evaluat
 __all__ = [
     "BONE_KINDS",
     "BUDGET_KINDS",
+    "CONNECTS",
     "JOINT_KINDS",
     "MAX_BONES",
     "MAX_INFLUENCES",

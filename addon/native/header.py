@@ -17,6 +17,7 @@ BONE_KINDS = ("rigid", "flexible")
 QUALITIES = ("draft", "normal", "best")
 REST_MODES = ("fixed", "kept", "free")
 STARTS = ("grown", "faces", "spectral", "tried")
+CONNECTS = ("both", "overlap", "stable")
 BUDGET_KINDS = ("none", "rms", "maximum", "parts")
 JOINT_KINDS = ("root", "ball", "hinge", "stiff", "loose")
 SYMMETRIES = ("none", "found", "given")
@@ -81,6 +82,8 @@ class Settings(ctypes.Structure):
         ("seed", ctypes.c_int64),
         ("relocate", ctypes.c_int64),
         ("jointed", ctypes.c_int64),
+        ("connect", ctypes.c_int64),
+        ("start_tolerance", ctypes.c_double),
         ("allocate", ctypes.c_void_p),
         ("release", ctypes.c_void_p),
         ("memory_user", ctypes.c_void_p),

@@ -19,8 +19,9 @@ _WORDS = {
     "rest_mode": header.REST_MODES,
     "start": header.STARTS,
     "budget_kind": header.BUDGET_KINDS,
+    "connect": header.CONNECTS,
 }
-_REALS = ("budget", "smoothness", "until")
+_REALS = ("budget", "smoothness", "until", "start_tolerance")
 _FLAGS = ("locality", "relocate", "jointed")
 
 
@@ -44,6 +45,8 @@ class Settings:
     seed: int | None = None
     relocate: bool | None = None
     jointed: bool | None = None
+    connect: str | None = None  # "both", "overlap", "stable"
+    start_tolerance: float | None = None
 
     def __post_init__(self):
         defaults = header.Settings()

@@ -275,6 +275,8 @@ static void read_locks(Reader *r, Case *c) {
     c->vertex = below(r, 8) == 7 ? whole(r) : below(r, MOST_VERTICES + 1) - 1;
     c->split = below(r, 8) == 7 ? whole(r) : below(r, MOST_BONES + 1) - 1;
     c->settings.jointed = below(r, 8) == 7 ? whole(r) : below(r, 2);
+    c->settings.connect = below(r, 8) == 7 ? whole(r) : below(r, 3);
+    c->settings.start_tolerance = below(r, 8) == 7 ? (double)whole(r) : 0.5 * below(r, 64);
 }
 
 static void check_answer(const Case *c) {

@@ -216,6 +216,36 @@ TEST(a_joint_goes_no_further_than_its_part_is_large) {
     case_free(&c);
 }
 
+/* From a point to the nearest vertex of the rest. */
+static double clearance(const Case *c, const double x[3]) {
+    double least = INFINITY;
+    for (int64_t v = 0; v < c->made.poses.vertex_count; v++) {
+        const float *p = c->made.rest + 3 * v;
+        least = fmin(least, apart(x, (const double[3]){(double)p[0], (double)p[1], (double)p[2]}));
+    }
+    return least;
+}
+
+/* Where the motion wants joints is further from where they begin than the surface. */
+TEST(a_joint_stays_inside_of_the_body) {
+    SyntheticOptions options = {.shape = SHAPE_TUBE, .vertices = 6000, .bones = 6, .frames = 16};
+    Case c = case_of(options, 0.08);
+    ossify_skeleton before = skeleton_of(&c.skeleton);
+    c.settings.rest_mode = OSSIFY_REST_FIXED;
+    int wanted = 0;
+    CHECK(run(&c) >= 0);
+    check_answer(&c);
+    for (int b = 1; b < 6; b++) {
+        const double *from = before.joints + 3 * b, room = fmax(clearance(&c, from), 0.005 * 3);
+        test_case("joint %d, %g from the surface", b, room);
+        wanted += apart(from, c.made.skeleton.joints + 3 * b) > 1.1 * room;
+        CHECK(apart(from, c.skeleton.joints + 3 * b) <= 1.001 * room);
+    }
+    CHECK(wanted > 0);
+    skeleton_free(&before);
+    case_free(&c);
+}
+
 TEST(a_stiff_joint_stays_where_it_was) {
     SyntheticOptions options = {.shape = SHAPE_TUBE, .bones = 4, .frames = 16, .stiff = 2};
     Case c = case_of(options, 0);
@@ -692,6 +722,16 @@ TEST(a_loose_joint_stays_marked) {
     CHECK(run(&c) >= 0);
     CHECK_INT(c.skeleton.joint_kinds[1], OSSIFY_JOINT_LOOSE);
     CHECK_INT(c.skeleton.joint_kinds[2], OSSIFY_JOINT_BALL);
+    case_free(&c);
+}
+
+TEST(a_loose_joint_that_hardly_turns_is_stiff) {
+    SyntheticOptions options = {.shape = SHAPE_TUBE, .bones = 4, .frames = 16, .stiff = 2};
+    Case c = case_of(options, 0);
+    c.skeleton.joint_kinds[1] = c.skeleton.joint_kinds[2] = OSSIFY_JOINT_LOOSE;
+    CHECK(run(&c) >= 0);
+    CHECK_INT(c.skeleton.joint_kinds[1], OSSIFY_JOINT_LOOSE);
+    CHECK_INT(c.skeleton.joint_kinds[2], OSSIFY_JOINT_STIFF);
     case_free(&c);
 }
 

@@ -133,11 +133,14 @@ TEST(settings_out_of_range_are_refused) {
     REFUSED("settings.rest_mode is -1", in->settings.rest_mode = -1);
     REFUSED("settings.locality is 2", in->settings.locality = 2);
     REFUSED("settings.start is 4: it must be 0..3", in->settings.start = 4);
+    REFUSED("settings.connect is 3: it must be 0..2", in->settings.connect = 3);
     REFUSED("settings.budget_kind is 9", in->settings.budget_kind = 9);
     REFUSED("settings.iterations is -1", in->settings.iterations = -1);
     REFUSED("settings.iterations is 1000001", in->settings.iterations = 1000001);
     REFUSED("settings.threads is 257: it must be 0..256", in->settings.threads = 257);
     REFUSED("settings.threads is -1", in->settings.threads = -1);
+    REFUSED("settings.start_tolerance is -1", in->settings.start_tolerance = -1);
+    REFUSED("settings.start_tolerance is inf", in->settings.start_tolerance = INFINITY);
     REFUSED("settings.smoothness is nan", in->settings.smoothness = NAN);
     REFUSED("settings.smoothness is -0.5", in->settings.smoothness = -0.5);
     REFUSED("settings.smoothness is 1001: it must be 0..1000", in->settings.smoothness = 1001);

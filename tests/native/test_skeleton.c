@@ -164,9 +164,12 @@ TEST(no_point_near_a_joint_drifts_less) {
 }
 
 /* Maximal: an edge that is not in the tree scores no more than any edge on the path between its ends. */
-TEST(no_other_edge_belongs_into_the_tree) {
+static void check_maximal(int64_t connect_by) {
     SyntheticOptions options = {.shape = SHAPE_BLOBS, .bones = 9, .vertices = 900, .noise = 0.01, .seed = 6};
-    Found found = found_of(options);
+    Found found = prepare(options);
+    found.settings.connect = connect_by;
+    connect(&found);
+    CHECK(found.status >= 0);
     Workshop w;
     Body body;
     workshop_open(&w, found.settings);
@@ -175,7 +178,7 @@ TEST(no_other_edge_belongs_into_the_tree) {
         for (int c = 0; c < b; c++) {
             Joint joint;
             joint_between(&body, b, c, &joint);
-            const double score = joint_score(&joint);
+            const double score = joint_score(&joint, connect_by);
             int up[16], ups = 0, at = b;
             for (; at >= 0; at = found.skeleton.parents[at])
                 up[ups++] = at;
@@ -185,16 +188,23 @@ TEST(no_other_edge_belongs_into_the_tree) {
                     meets = up[i] == at ? i : -1;
                 for (int i = 0; i < meets; i++) {
                     joint_between(&body, up[i], up[i + 1], &joint);
-                    CHECK(joint_score(&joint) >= score - 1e-6);
+                    CHECK(joint_score(&joint, connect_by) >= score - 1e-6);
                 }
                 if (meets >= 0)
                     break;
                 joint_between(&body, at, found.skeleton.parents[at], &joint);
-                CHECK(joint_score(&joint) >= score - 1e-6);
+                CHECK(joint_score(&joint, connect_by) >= score - 1e-6);
             }
         }
     workshop_close(&w);
     found_free(&found);
+}
+
+TEST(no_other_edge_belongs_into_the_tree) {
+    for (int64_t connect_by = OSSIFY_CONNECT_BOTH; connect_by <= OSSIFY_CONNECT_STABLE; connect_by++) {
+        test_case("connected by %d", (int)connect_by);
+        check_maximal(connect_by);
+    }
 }
 
 TEST(demanded_edges_are_there_and_forbidden_ones_are_not) {
@@ -524,6 +534,144 @@ TEST(a_bone_with_a_mirror_image_is_not_the_root) {
     found_free(&found);
 }
 
+/* Moves vertices of bone b to a point and lets them follow bone c as much. */
+static void share_vertices(Found *found, int b, int c, int count, const double at[3]) {
+    ossify_rig *rig = &found->made.truth;
+    for (int64_t v = 0; v < found->made.poses.vertex_count && count > 0; v++) {
+        int32_t *bone = rig->influence_bones + v * rig->influences;
+        float *weight = rig->influence_weights + v * rig->influences;
+        if (bone[0] != b || bone[1] >= 0)
+            continue;
+        bone[1] = c;
+        weight[0] = weight[1] = 0.5F;
+        for (int a = 0; a < 3; a++)
+            rig->rest[3 * v + a] = (float)at[a];
+        count--;
+    }
+}
+
+TEST(a_mirror_image_joins_no_shells) {
+    static const Limb arms[] = {{-1, {0, 0, 0}, {0, 0, 0}, 0.1},
+                                {0, {0.6, 0, 0}, {1.5, 0.4, 0}, 0.5},
+                                {0, {-0.6, 0, 0}, {-1.5, 0.4, 0}, 0.5}};
+    Found found = body_by_hand(arms, 3);
+    share_vertices(&found, 0, 1, 1, (const double[3]){0, 0.1, 0});
+    found.skeleton.symmetry = OSSIFY_SYMMETRY_FOUND;
+    found.skeleton.forest = 1;
+    connect(&found);
+    CHECK(found.status >= 0);
+    CHECK_INT(found.skeleton.mirrors[1], 2);
+    CHECK(joined(&found.skeleton, 0, 1));
+    CHECK_INT(found.skeleton.parents[2], -1);
+    found_free(&found);
+}
+
+/* Two arms that turn about one axis, and a body that shakes a little: a joint that holds speaks for the arms, the
+ * surface for the body. */
+TEST(stable_joints_alone_are_taken_in_by_bones_that_move_alike) {
+    static const Limb arms[] = {{-1, {0, 0, 0}, {0, 0, 0}, 0},
+                                {0, {0.6, 0, 0}, {1.5, 0.4, 0}, 0},
+                                {0, {-0.6, 0, 0}, {-1.5, 0.4, 0}, 0}};
+    Found found = body_by_hand(arms, 3);
+    for (int64_t f = 0; f < found.made.poses.frame_count; f++) {
+        double *all = found.made.truth.transforms + 12 * f * found.made.truth.bone_capacity, r[9];
+        turn_about((const double[3]){1, 0, 0}, sin((double)f), r);
+        hang(all, 1, -1, arms[1].joint, r);
+        hang(all, 2, -1, arms[2].joint, r);
+        all[3] = 0.002 * sin(2.0 * (double)f);
+    }
+    share_vertices(&found, 0, 1, 40, arms[1].joint);
+    share_vertices(&found, 0, 2, 40, arms[2].joint);
+    found.skeleton.root = 0;
+    connect(&found);
+    CHECK(joined(&found.skeleton, 0, 1) && joined(&found.skeleton, 0, 2));
+    found.settings.connect = OSSIFY_CONNECT_OVERLAP;
+    connect(&found);
+    CHECK(joined(&found.skeleton, 0, 1) && joined(&found.skeleton, 0, 2));
+    found.settings.connect = OSSIFY_CONNECT_STABLE;
+    connect(&found);
+    CHECK(joined(&found.skeleton, 1, 2));
+    found_free(&found);
+}
+
+/* A hand that rests on the body. */
+TEST(overlap_alone_is_taken_in_by_bones_that_touch) {
+    static const Limb arm[] = {
+        {-1, {0, 0, 0}, {0, 0, 0}, 0.1}, {0, {1, 0, 0}, {1.5, 0, 0}, 0.5}, {1, {2, 0, 0}, {2.5, 0, 0}, 0.6}};
+    for (int64_t by = OSSIFY_CONNECT_BOTH; by <= OSSIFY_CONNECT_STABLE; by++) {
+        Found found = body_by_hand(arm, 3);
+        share_vertices(&found, 0, 1, 20, arm[1].joint);
+        share_vertices(&found, 1, 2, 20, arm[2].joint);
+        share_vertices(&found, 0, 2, 40, (const double[3]){2.2, 0.3, 0});
+        found.settings.connect = by;
+        connect(&found);
+        test_case("connected by %d", (int)by);
+        CHECK(found.status >= 0);
+        CHECK_INT(joined(&found.skeleton, 0, 2), by == OSSIFY_CONNECT_OVERLAP);
+        found_free(&found);
+    }
+}
+
+/* Schaefer & Yuksel 2007, section 5.1, by its words: each vertex adds the weights of its other bones to their edges
+ * with its strongest. */
+TEST(overlap_is_counted_against_the_strongest_bone_of_a_vertex) {
+    SyntheticOptions options = {.bones = 6, .vertices = 400, .influences = 4, .faceless = 1, .seed = 3};
+    Found found = prepare(options);
+    const ossify_rig *rig = &found.made.truth;
+    double edge[36] = {0};
+    for (int64_t v = 0; v < found.made.poses.vertex_count; v++) {
+        double weight[6] = {0};
+        int strongest = 0;
+        for (int64_t k = v * rig->influences; k < (v + 1) * rig->influences; k++)
+            if (rig->influence_bones[k] >= 0)
+                weight[rig->influence_bones[k]] = (double)rig->influence_weights[k];
+        for (int b = 1; b < 6; b++)
+            strongest = weight[b] > weight[strongest] ? b : strongest;
+        for (int b = 0; b < 6; b++)
+            if (b != strongest) {
+                edge[6 * b + strongest] += weight[b];
+                edge[6 * strongest + b] += weight[b];
+            }
+    }
+    Workshop w;
+    Body body;
+    workshop_open(&w, found.settings);
+    CHECK(body_make(&w.call, &found.made.poses, rig, &body));
+    for (int i = 0; i < 36; i++)
+        CHECK_NEAR(body.beside[i], edge[i] * body.area[0], 1e-4 * edge[i] + 1e-9);
+    workshop_close(&w);
+    found_free(&found);
+}
+
+/* The root of a chain of five whose edges are given: a body that does not move says nothing about them. */
+static int64_t root_of_chain(const double turn[5]) {
+    static const int32_t edges[8] = {0, 1, 1, 2, 2, 3, 3, 4};
+    Limb chain[5];
+    for (int b = 0; b < 5; b++)
+        chain[b] = (Limb){b - 1, {b - 0.5, 0, 0}, {b, 0, 0}, turn[b]};
+    Found found = body_by_hand(chain, 5);
+    found.skeleton.demanded = edges;
+    found.skeleton.demanded_count = 4;
+    connect(&found);
+    CHECK(found.status >= 0);
+    const int64_t root = found.skeleton.root;
+    found_free(&found);
+    return root;
+}
+
+TEST(where_the_motion_says_nothing_the_root_is_in_the_middle) {
+    static const double turns[][5] = {{0, 0, 0, 0, 0},
+                                      {0, 0, 0, 0, 0.5},
+                                      {0.5, 0, 0, 0, 0},
+                                      {0, 1e-7, 1e-6, 1e-7, 0},
+                                      {0, 1e-3, 2e-3, 1e-3, 0.5}};
+    for (int i = 0; i < 5; i++) {
+        test_case("chain %d", i);
+        CHECK_INT(root_of_chain(turns[i]), 2);
+    }
+    CHECK_INT(root_of_chain((const double[5]){0.5, 0.1, 0.4, 0.5, 0.5}), 1);
+}
+
 /* Three swings of their own; bone 1 undoes most of what bone 0 does. */
 static void swing(int b, int64_t f, double w[3]) {
     const double t = 0.2 * (double)f, own = b == 1 ? 0.1 : 0.4;
@@ -643,6 +791,49 @@ TEST(a_given_plane_is_taken_and_a_lopsided_body_has_none) {
     connect(&found);
     CHECK_INT(found.skeleton.symmetry, OSSIFY_SYMMETRY_GIVEN);
     CHECK_NEAR(found.skeleton.plane[3], 0.25, 1e-12);
+    found_free(&found);
+}
+
+/* A cat whose forelegs are its hind legs' mirror images, but whose head is not its tail's. */
+TEST(a_plane_that_mirrors_little_pairs_nothing) {
+    static const Limb cat[] = {
+        {-1, {0, 0.3, 0}, {0, 0.3, 0}, 0.1},       {0, {0, 1, 0.2}, {0, 2, 0.5}, 0.5},
+        {0, {0, -1, 0}, {0, -2.6, -0.2}, 0.5},     {0, {0.4, 1, -0.4}, {0.4, 1, -1}, 0.5},
+        {0, {-0.4, 1, -0.4}, {-0.4, 1, -1}, 0.5},  {0, {0.4, -1, -0.4}, {0.4, -1, -1}, 0.5},
+        {0, {-0.4, -1, -0.4}, {-0.4, -1, -1}, 0.5}};
+    static const int sides[] = {0, 1, 2, 4, 3, 6, 5};
+    Found found = body_by_hand(cat, 7);
+    for (int across = 0; across < 2; across++) {
+        found.skeleton.symmetry = OSSIFY_SYMMETRY_GIVEN;
+        memcpy(found.skeleton.plane, (const double[4]){across, !across, 0, 0}, sizeof found.skeleton.plane);
+        connect(&found);
+        CHECK(found.status >= 0);
+        CHECK_INT(found.skeleton.symmetry, OSSIFY_SYMMETRY_GIVEN);
+        for (int b = 0; b < 7; b++) {
+            test_case("bone %d, %s", b, across ? "from side to side" : "from end to end");
+            CHECK_INT(found.skeleton.mirrors[b], across ? sides[b] : -1);
+        }
+        CHECK_SAYS(found.info.message, across ? "" : "skeleton.plane mirrors no bone");
+    }
+    CHECK_TEXT(found.info.message, "");
+    found_free(&found);
+}
+
+/* Of a plane that mirrors most of a body, what it does not mirror has no pair. */
+TEST(a_limb_that_lies_elsewhere_than_its_mirror_image_has_none) {
+    static const Limb bird[] = {
+        {-1, {0, 0, 0}, {0, 0, 0}, 0.5},          {0, {0.6, 0, 0}, {1.5, 0.4, 0}, 0.5},
+        {0, {-0.6, 0, 0}, {-1.5, 0.4, 0}, 0.6},   {0, {0, 0.6, 0}, {0, 1.2, 0}, 0.9},
+        {0, {0.3, -0.6, 0}, {0.3, -1.4, 0}, 0.9}, {0, {-0.3, -0.6, 0}, {-0.3, -1.2, 0.9}, 0.9}};
+    static const int expected[] = {0, 2, 1, 3, -1, -1};
+    Found found = body_by_hand(bird, 6);
+    found.skeleton.symmetry = OSSIFY_SYMMETRY_GIVEN;
+    found.skeleton.plane[0] = 1;
+    connect(&found);
+    CHECK(found.status >= 0);
+    for (int b = 0; b < 6; b++)
+        CHECK_INT(found.skeleton.mirrors[b], expected[b]);
+    CHECK_TEXT(found.info.message, "");
     found_free(&found);
 }
 

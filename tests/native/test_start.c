@@ -104,6 +104,28 @@ TEST(starts_give_as_many_bones_as_asked_for) {
     }
 }
 
+/* Up to a tolerance that is large enough all patches are one, and all bones but one grow. */
+TEST(a_start_to_a_tolerance_merges_on) {
+    SyntheticOptions options = {.vertices = 400, .frames = 10, .bones = 6, .influences = 4, .noise = 0.02};
+    Synthetic s = synthetic_make(options);
+    for (int start = OSSIFY_START_FACES; start < STARTS; start++)
+        for (int wide = 0; wide < 2; wide++) {
+            ossify_settings settings = settings_of(start, 6);
+            Stage merged, grown;
+            settings.start_tolerance = wide ? 1e6 : 1e-3;
+            stage_open(&merged, &s.poses, &s.truth, settings);
+            stage_open(&grown, &s.poses, &s.truth, settings_of(OSSIFY_START_GROWN, 6));
+            Model one = started(&merged, 6, 1), other = started(&grown, 6, 1);
+            test_case("start %d, %s", start, wide ? "to a tolerance" : "to the count");
+            CHECK_INT(one.bones, 6);
+            CHECK_INT(memcmp(one.bone, other.bone, (size_t)merged.problem.vertices * sizeof *one.bone) == 0,
+                      wide);
+            stage_close(&merged);
+            stage_close(&grown);
+        }
+    synthetic_free(&s);
+}
+
 TEST(starts_of_a_mesh_that_does_not_move_are_one_bone) {
     for (int start = 0; start < STARTS; start++) {
         SyntheticOptions options = {.vertices = 100, .frames = 4, .motion = 1e-12};

@@ -23,6 +23,7 @@ def test_settings_default_to_the_header_s():
     assert settings.rest_mode == "kept"
     assert settings.locality is True
     assert settings.start == "grown"
+    assert settings.connect == "both"
     assert settings.budget_kind == "none"
     assert settings.smoothness == 1
     assert settings.until == 0
@@ -38,6 +39,7 @@ def test_settings_default_to_the_header_s():
         ("budget", "low"),
         ("rest_mode", 1),
         ("start", "random"),
+        ("connect", "chance"),
     ],
 )
 def test_a_setting_of_the_wrong_type_is_named(eel, name, value):

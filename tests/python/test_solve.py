@@ -87,6 +87,15 @@ def test_every_start_is_solved(sequence, start):
     assert said["rms_percent"] < 1
 
 
+@pytest.mark.parametrize("connect", native.CONNECTS)
+def test_bones_are_joined_by_every_rule(sequence, connect, tmp_path):
+    out = tmp_path / "rig.npz"
+    said = answer(sequence, "--bones", 3, "--skeleton", "--connect", connect, "--out", out)
+    assert said["status"] >= 0
+    with np.load(out) as rig:
+        assert sorted(rig["parents"] < 0) == [False, False, True]
+
+
 def test_until_stops_at_the_error(sequence):
     said = answer(sequence, "--bones", 3, "--until", 50)
     assert said["status"] == native.Status.REACHED

@@ -154,3 +154,23 @@ def test_mirrored_legs_have_mirrored_rolls():
     found, _ = laid(skeleton_of([-1, 0, 1, 0, 3], joints, **images), parts)
     for left, right in ((1, 3), (2, 4)):
         assert found.facing[right] == pytest.approx(found.facing[left] * flip, abs=0.02)
+
+
+def test_images_in_legs_of_unlike_lengths_have_mirrored_rolls():
+    """The right one has a bone more, and the hinge of the left one was not found there."""
+    legs = [rod((0.5, 0, 0), (0.6, -0.2, -1)), rod((0.6, -0.2, -1), (0.7, 0.2, -2))]
+    flip = np.array([-1.0, 1, 1])
+    hip = rod((-0.3, 0, 0.4), (-0.5, 0, 0))
+    parts = [rod((0, 0, 0), (0, 0, 1)), *legs, hip, *(leg * flip for leg in legs)]
+    parts.append(rod((0, 0, 1), (0, 0, 3), count=200))
+    joints = [(0, 0, 0), (0.5, 0, 0), (0.6, -0.2, -1), (-0.3, 0, 0.4), (-0.5, 0, 0), (-0.6, -0.2, -1)]
+    joints.append((0, 0, 1))
+    axes = np.zeros((7, 3))
+    axes[2] = 0.6, 0.8, 0
+    images = {"mirrors": np.array([0, 4, 5, -1, 1, 2, 6]), "plane": np.array([1.0, 0, 0, 0])}
+    kinds = ["root", "ball", "hinge", "ball", "ball", "ball", "ball"]
+    skeleton = skeleton_of([-1, 0, 1, 0, 3, 4, 0], joints, kinds=kinds, axes=axes, **images)
+    found, leading = laid(skeleton, parts)
+    assert leading.tolist() == [6, 2, -1, 4, 5, -1, -1]
+    for left, right in ((1, 4), (2, 5)):
+        assert found.facing[right] == pytest.approx(found.facing[left] * flip, abs=0.02)

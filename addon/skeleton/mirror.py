@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..native import Skeleton
-from .placement import Bones
+from .placement import Bones, unit
 
+_UPRIGHT = 0.5  # sine of the angle from which on a plane's normal does not go from side to side
 _ALONG = 0.7  # of a bone's length: what is left of it in the plane of the mirror
 
 
@@ -24,8 +25,22 @@ def reflected(points: np.ndarray, plane: np.ndarray) -> np.ndarray:
 
 
 def oriented(plane: np.ndarray) -> np.ndarray:
-    """The plane with its normal toward the left, which is +X."""
+    """The plane with its normal toward the left: +X, as for all of Blender's mirror tools and for a character
+    that faces -Y; of a body that is turned, the positive end of the axis that is nearest to the normal."""
     return plane * np.sign(plane[np.abs(plane[:3]).argmax()])
+
+
+def frame(plane: np.ndarray | None, world: np.ndarray) -> np.ndarray:
+    """[3][3] left, back and up, a row each: the world's X, Y and Z, turned about Z as the body is.
+
+    world [3][3]: the world's axes, a row each.
+    """
+    left = world @ oriented(plane)[:3] if plane is not None else world[0]
+    left = unit(left, (1, 0, 0))
+    if plane is None or abs(left[2]) > _UPRIGHT:
+        return world
+    x, y, _ = unit(left * (1, 1, 0), (1, 0, 0))
+    return np.array([(x, y, 0), (-y, x, 0), (0, 0, 1)]) @ world
 
 
 def sides(mirror: Mirror, points: np.ndarray) -> list[str]:

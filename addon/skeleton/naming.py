@@ -1,7 +1,8 @@
 """Names of a skeleton's bones: by the place of their chain, numbered from the root, and by side.
 
 `Core.001` is the skeleton's own root and `Core.002` continues it. Other chains are named for where they end,
-seen from the middle of the body, and if several end alike, from each other.
+seen from the middle of the body, and if several end alike, from each other. Left and right are what the plane
+of symmetry parts, and front and back go along it; without one nothing is left or right, and front is -Y.
 
 `FrontDown.001.L` and `FrontDown.001.R` are mirror images of each other, always: poses are pasted flipped by
 these names, and Blender also flips the words Left and Right, so no name has them. A bone without an image on
@@ -17,7 +18,8 @@ import itertools
 import numpy as np
 
 from ..native import Skeleton
-from .mirror import Pieces, oriented
+from . import limbs
+from .mirror import Pieces, frame, oriented, reflected
 
 CORE = "Core"
 _AXES = (("Side", "Side"), ("Front", "Back"), ("Down", "Up"))  # toward the low and the high end of an axis
@@ -27,6 +29,7 @@ _MIDDLE = 0.2  # of half the extent: what ends nearer to the middle of the body 
 _ALSO = 0.6  # of the largest direction: what is less is not named
 _APART = 0.1  # of half the extent: chains of like places that end further apart get another word
 _CENTRAL = 0.1  # of half the width: what has no image and ends nearer to the plane of symmetry is on no side
+_RANK = (0.1, 1.0, 0.3)  # what is further back, or up, or left, comes first of chains that are called alike
 
 
 class _Place:
@@ -71,19 +74,24 @@ def _tell_apart(places: list[_Place]) -> None:
         _tell_apart([place for place in places if place.name() == name])
 
 
-def _tips(tails: np.ndarray, rest: np.ndarray, world: np.ndarray) -> np.ndarray:
+def _tips(tails: np.ndarray, skeleton: Skeleton, rest: np.ndarray, world: np.ndarray) -> np.ndarray:
     """[b][3] where bones end, in the directions of names; the middle of the body is at 0, its ends at 1"""
-    points = rest @ world.T
+    axes = frame(skeleton.plane, world)
+    points = rest @ axes.T
     low, high = points.min(axis=0), points.max(axis=0)
     half = np.maximum(high - low, max(_THIN * float((high - low).max()), 1e-30)) / 2
-    return (tails @ world.T - (low + high) / 2) / half
+    middle = (low + high) / 2
+    if skeleton.plane is not None and axes is not world:
+        ends = np.stack([rest.mean(axis=0), reflected(rest.mean(axis=0), skeleton.plane)])
+        middle[0] = (ends @ axes.T)[:, 0].mean()
+    return (tails @ axes.T - middle) / half
 
 
 def name_pieces(
     skeleton: Skeleton, pieces: Pieces, tails: np.ndarray, rest: np.ndarray, world: np.ndarray
 ) -> list[tuple[str, str]]:
     """For each piece of a chain its name and its side, "", ".L" or ".R"."""
-    tips = _tips(tails, rest, world)
+    tips = _tips(tails, skeleton, rest, world)
     sides, places = _sides(skeleton, pieces, tails, tips), {}
     right = {i for i in pieces.pairs if sides[i] == ".R"}  # named as what is on the left
     for i, chain in enumerate(pieces.chains):
@@ -93,7 +101,9 @@ def name_pieces(
         for name in sorted({place.name() for place in places.values()}):
             _tell_apart([place for place in places.values() if place.name() == name])
     named = {i: places[i].name() if i in places else CORE for i in range(len(sides)) if i not in right}
-    unlike = _unlike(named)
+    depths = limbs.depths(skeleton.parents)
+    ranks = {i: (depths[chain[0]], -tips[chain[-1]] @ _RANK) for i, chain in enumerate(pieces.chains)}
+    unlike = _unlike({i: named[i] for i in sorted(named, key=ranks.get)})
     return [(unlike[pieces.pairs[i] if i in right else i], side) for i, side in enumerate(sides)]
 
 

@@ -6,6 +6,7 @@ import bpy
 import numpy as np
 import pytest
 from creature_rigs import converted
+from mathutils import Euler
 from ossify.rig import build
 from ossify.skeleton import limbs, mirror, naming
 from test_limbs import skeleton_of
@@ -142,3 +143,53 @@ def test_sides_are_those_of_images_in_a_rig(bones, monkeypatch):
     assert set(plan.names) <= set(result.armature.data.bones.keys())
     assert any(name.endswith(".L") for name in plan.names)
     check_sides(plan.names, plan.skeleton.mirrors, plan.skeleton.root)
+
+
+def turned(points, degrees):
+    """About Z."""
+    cosine, sine = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
+    return np.array(points, float) @ np.array([(cosine, sine, 0), (-sine, cosine, 0), (0, 0, 1)])
+
+
+CAT = [(0, 0, 0), (0.5, -2, -1), (-0.5, -2, -1), (0.5, 2, -1), (-0.5, 2, -1), (0, 3.5, 0.2), (0, -3, 1)]
+CAT_NAMES = ["Core", "FrontDown.L", "FrontDown.R", "BackDown.L", "BackDown.R", "Back", "FrontUp"]
+
+
+@pytest.mark.parametrize("degrees", [0, 35, 60, 90])
+def test_names_turn_with_the_body(degrees):
+    plane = np.append(turned([(1, 0, 0)], degrees)[0], 0.0)
+    tips = turned(CAT, degrees)
+    for sign in (1, -1):
+        assert named([[b] for b in range(7)], tips, tips, [0, 2, 1, 4, 3, 5, 6], sign * plane) == CAT_NAMES
+
+
+@pytest.mark.parametrize("spin", [(0, 0, 90), (90, 0, 0), (90, 0, 180)])
+def test_names_turn_with_the_object(spin):
+    """It has its own +X for its left; up is up in the world."""
+    world = np.array(Euler(np.radians(spin)).to_matrix())
+    stands = np.array(Euler((np.radians(spin[0]), 0, 0)).to_matrix())
+    tips = np.array(CAT, float) @ stands  # as it lies in the object for it to stand in the world
+    parents = np.where(np.arange(7) == 0, -1, 0)
+    skeleton = skeleton_of(parents, np.zeros((7, 3)), mirrors=np.array([0, 2, 1, 4, 3, 5, 6]), plane=PLANE)
+    pieces = mirror.pieces(skeleton, [[b] for b in range(7)])
+    found = naming.name_pieces(skeleton, pieces, tips, tips, world)
+    assert [name + side for name, side in found] == CAT_NAMES
+
+
+def test_what_ends_in_the_plane_is_on_no_side():
+    """Two tails and a leg that has no image: the plane parts them, and not the middle of where they end."""
+    tips = [(0, 0, 0), (0.5, 2, -1), (0, 2, -0.9), (0, 2, -0.95), (-0.5, -2, 1)]
+    found = named([[b] for b in range(5)], tips, tips, [0, -1, 2, -1, -1])
+    assert found == ["Core", "BackDownSide.L", "BackDown", "BackDown2", "FrontUp.R"]
+
+
+def test_without_a_plane_nothing_is_left_or_right():
+    tips = [(0, 0, 0), (2, 0, 0), (-2, 0, 0.1), (0, 0, 2)]
+    found = named([[b] for b in range(4)], tips, tips, [-1] * 4, None)
+    assert found == ["Core", "DownSide", "DownSide2", "Up"]
+
+
+def test_the_plane_is_the_middle_though_a_body_reaches_further_on_one_side():
+    tips = [(0, 0, 0), (0.1, 0, 2), (0, 0, -2), (4, 0, 0)]
+    found = named([[b] for b in range(4)], tips, tips, [0, -1, 2, -1])
+    assert found == ["Core", "Up", "Down", "Side.L"]

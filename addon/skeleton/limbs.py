@@ -111,16 +111,23 @@ def leads(skeleton: Skeleton, region: Region, shortest: float) -> np.ndarray:
     """[b] the child that continues the limb, -1: none"""
     parents, mirrors = skeleton.parents, skeleton.mirrors
     below = masses_below(parents, region.mass)
-    result = np.full(len(parents), -1)
-    for b in range(len(parents)):
-        other = mirrors[b]
-        if 0 <= other < b:
-            child = mirrors[result[other]] if result[other] >= 0 else -1
-            if child >= 0 and parents[child] == b:
-                result[b] = child
-                continue
-        result[b] = _best_child(b, skeleton, region, below, shortest)
+    result = np.array([_best_child(b, skeleton, region, below, shortest) for b in range(len(parents))])
+    for right, left in _followers(skeleton, region):
+        child = mirrors[result[left]] if result[left] >= 0 else -1
+        if child >= 0 and parents[child] == right:
+            result[right] = child
     return result
+
+
+def _followers(skeleton: Skeleton, region: Region) -> list[tuple[int, int]]:
+    """Bones on the right with those on the left that they do as; a root's limb goes where no other's does."""
+    if skeleton.plane is None:
+        return []
+    along = region.middles @ oriented(skeleton.plane)[:3]
+    pairs = [
+        (b, int(image)) for b, image in enumerate(skeleton.mirrors) if image >= 0 and along[b] < along[image]
+    ]
+    return [pair for pair in pairs if (skeleton.parents[list(pair)] >= 0).all()]
 
 
 def chains(parents: np.ndarray, leading: np.ndarray) -> list[list[int]]:

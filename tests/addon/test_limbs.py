@@ -174,3 +174,29 @@ def test_images_in_legs_of_unlike_lengths_have_mirrored_rolls():
     assert leading.tolist() == [6, 2, -1, 4, 5, -1, -1]
     for left, right in ((1, 4), (2, 5)):
         assert found.facing[right] == pytest.approx(found.facing[left] * flip, abs=0.02)
+
+
+ARMS = [rod((0.4, 0, 1), (1.4, 0, 1)), rod((1.4, 0, 1), (2.4, 0, 0.9))]
+PERSON = [
+    *ARMS,
+    *(arm * (-1, 1, 1) for arm in ARMS),
+    rod((0, 0, -2), (0, 0, 1.2)),
+    rod((0, 0, 1.2), (0, 0, 2)),
+]
+
+
+@pytest.mark.parametrize("order", [range(6), range(5, -1, -1), (2, 4, 3, 0, 1, 5)])
+def test_a_limb_does_not_depend_on_the_order_of_bones(order):
+    """Two arms with hands, a trunk and a head, which hang from the right arm."""
+    joints = np.array([(0.4, 0, 1), (1.4, 0, 1), (-0.4, 0, 1), (-1.4, 0, 1), (-0.4, 0, 1), (0, 0, 1.2)])
+    parents, mirrors = [4, 0, -1, 2, 2, 4], [2, 3, 0, 1, 4, 5]
+    number = {-1: -1, **{b: i for i, b in enumerate(order)}}
+    skeleton = skeleton_of(
+        [number[parents[b]] for b in order],
+        joints[list(order)],
+        mirrors=np.array([number[mirrors[b]] for b in order]),
+        plane=np.array([1.0, 0, 0, 0]),
+    )
+    _, leading = laid(skeleton, [PERSON[b] for b in order])
+    assert leading[number[2]] == number[4]  # the trunk goes on where the arm hangs, and the hand branches off
+    assert leading[number[0]] == number[1]

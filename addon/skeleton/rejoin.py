@@ -25,6 +25,11 @@ from ..rig.trial import keyed_of
 from ..roundtrip import amend, changes, edits, other_clips
 from . import rooting
 
+_RING = (
+    "{first} and {second} cannot be joined: {path} are joined already by your wishes, and a skeleton has no"
+    " rings. Take one of them back: select two of these bones, Pose > Ossify Skeleton > Leave It to the Motion."
+)
+
 # ---- the artist's word
 
 
@@ -35,7 +40,25 @@ def _wishes(rig, options: Options, names: list[str]) -> native.Wishes:
     for wish in rig.wishes:
         if wish.first in number and wish.second in number:
             pairs[wish.joined].append((number[wish.first], number[wish.second]))
+    for i, (first, second) in enumerate(pairs[True]):
+        path = _path(pairs[True][:i], first, second)
+        if path:
+            words = ", ".join(names[b] for b in path)
+            raise Refusal(_RING.format(first=names[first], second=names[second], path=words))
     return options.wishes(root=number.get(rig.root_bone, -1), demanded=pairs[True], forbidden=pairs[False])
+
+
+def _path(pairs: list[tuple[int, int]], first: int, last: int) -> list[int]:
+    """The bones from one to the other along pairs that make no ring; empty: they do not hang together."""
+    before, reached = {first: first}, [first]
+    for b in reached:
+        found = [other for pair in pairs if b in pair for other in pair if other not in before]
+        before |= dict.fromkeys(found, b)
+        reached += found
+    path = [last] if last in before else []
+    while path and path[-1] != first:
+        path.append(before[path[-1]])
+    return path[::-1]
 
 
 def _rename_wishes(rig, renamed: dict[str, str]) -> None:

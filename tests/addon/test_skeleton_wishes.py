@@ -53,6 +53,19 @@ def test_demanded_and_forbidden_edges():
     assert result.report.percent(moved_by) < 0.05 * 1.01
 
 
+def test_wishes_that_close_a_ring_are_refused_by_name(hierarchy):
+    result, body, _ = hierarchy
+    match, armature = matched(result, body), result.armature
+    bones = bones_of(armature)
+    for pair in (("head", "hand.L"), ("hand.L", "shin.R"), ("shin.R", "head")):
+        wish(armature, "JOIN", *(match[name] for name in pair))
+    with pytest.raises(RuntimeError, match="a skeleton has no rings") as refused:
+        bpy.ops.ossify.update_skeleton()
+    assert all(match[name] in str(refused.value) for name in ("head", "hand.L", "shin.R"))
+    assert "skeleton.demanded" not in str(refused.value)
+    assert bones_of(armature) == bones
+
+
 def test_a_named_root(hierarchy):
     result, body, _ = hierarchy
     armature = result.armature

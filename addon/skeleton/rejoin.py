@@ -27,7 +27,7 @@ from . import rooting
 
 _RING = (
     "{first} and {second} cannot be joined: {path} are joined already by your wishes, and a skeleton has no"
-    " rings. Take one of them back: select two of these bones, Pose > Ossify Skeleton > Leave It to the Motion."
+    " rings. Take one of them back: select the two bones, Pose > Ossify Skeleton > Leave It to the Motion."
 )
 
 # ---- the artist's word
@@ -59,6 +59,23 @@ def _path(pairs: list[tuple[int, int]], first: int, last: int) -> list[int]:
     while path and path[-1] != first:
         path.append(before[path[-1]])
     return path[::-1]
+
+
+def _for_both_sides(wishes: native.Wishes, mirrors: np.ndarray) -> native.Wishes:
+    """A wish counts for the mirror images of its bones, too, unless the artist said something of them, or it
+    would close a ring."""
+    said = {frozenset(pair) for pair in (*wishes.demanded, *wishes.forbidden)}
+
+    def images(pairs):
+        found = (tuple(int(mirrors[b]) for b in pair) for pair in pairs)
+        return [image for image in found if min(image) >= 0 and frozenset(image) not in said]
+
+    demanded = list(wishes.demanded)
+    for image in images(wishes.demanded):
+        if not _path(demanded, *image):
+            demanded.append(image)
+    forbidden = [*wishes.forbidden, *images(wishes.forbidden)]
+    return dataclasses.replace(wishes, demanded=demanded, forbidden=forbidden)
 
 
 def _rename_wishes(rig, renamed: dict[str, str]) -> None:
@@ -128,7 +145,11 @@ def _key(armature, clips: list[_Clip], rig, body: np.ndarray, plan, options: Opt
 
 def _plan(armature, rig: native.Rig, triangles, options: Options, names: list[str], poses: bool):
     """The skeleton, and the bones that it is made of."""
-    skeleton = rooting.connect(rig, triangles, _wishes(armature.ossify, options, names))
+    wishes = _wishes(armature.ossify, options, names)
+    skeleton = rooting.connect(rig, triangles, wishes)
+    both = _for_both_sides(wishes, skeleton.mirrors)
+    if both != wishes:
+        skeleton = rooting.connect(rig, triangles, both)
     groups = {group.name for obj in meshes_of(armature) for group in obj.vertex_groups}
     taken = (groups | set(armature.data.bones.keys())) - set(names)
     chosen = dataclasses.replace(options, skeleton="HIERARCHY")

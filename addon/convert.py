@@ -156,9 +156,8 @@ def _without_faint(
     cheap = faint & (native.bone_costs(*poses, rig, settings) <= _NONE_RMS)
     for gone in [faint, cheap] if cheap.any() and (cheap != faint).any() else [faint]:
         left = int((~gone).sum())
-        given = dataclasses.replace(
-            idle.without(rig, gone), transforms=None
-        )  # they were bent to those that go
+        # of the others the weights alone: their transforms were bent to those that go
+        given = dataclasses.replace(idle.without(rig, gone), transforms=None)
         job = native.Job.start(*poses, dataclasses.replace(settings, bones=left), given)
         fitted, after = yield from watch(job, motion, last - _FAINT_SHARE, last)
         if _as_good(after, info, options):

@@ -104,6 +104,21 @@ def test_a_named_root(hierarchy):
     assert armature.ossify.root_bone == after["head"]
 
 
+def test_an_update_of_a_skeleton_that_hangs_from_one_side_changes_nothing(hierarchy):
+    """The root has a mirror image, and neither does as the other."""
+    result, body, _ = hierarchy
+    armature = result.armature
+    scenes.pose(armature, matched(result, body)["arm.R"])
+    assert bpy.ops.ossify.make_root() == {"FINISHED"}
+    assert bpy.ops.ossify.update_skeleton() == {"FINISHED"}
+    bones = bones_of(armature)
+    ways = {bone.name: bone.vector.normalized() for bone in armature.data.bones}
+    assert bpy.ops.ossify.update_skeleton() == {"FINISHED"}
+    assert bones_of(armature) == bones
+    for bone in armature.data.bones:
+        assert bone.vector.normalized().dot(ways[bone.name]) > 0.999
+
+
 def test_what_an_artist_added_to_the_rig_is_kept(hierarchy):
     result, body, _ = hierarchy
     armature = result.armature

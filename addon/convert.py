@@ -39,6 +39,12 @@ _NOT_ALONG_X = (
 )
 _UNSEEN, _LITTLE_MORE = 0.1, 1.1  # percent of the size; of the error of free bones: joints may cost as much
 _FREE_SHARE = 0.6  # of the solving, before joints are made to hold
+_FAINT_SHARE, _FAINT_ROUNDS = 0.03, 12  # of the solving, iterations: to do without faint bones
+_NONE_RMS, _NONE_LARGEST = 0.01, 0.4  # percent of the size: no error that faint bones are kept for
+_SAME = 1.01  # of the error, neither
+_FAINT = (
+    "{gone} of {count} bones were the strongest on no vertex, or hardly any, and left: the rest does as well."
+)
 # E_RMS to percent of the diagonal, for a sphere as wide as the box is long: never too small
 _PERCENT = 100 * math.sqrt(3) / 1000 / 2
 
@@ -136,6 +142,41 @@ def _note_plane(motion: Motion, options: Options, mirrors: np.ndarray) -> None:
         motion.notes.append(_NOT_ALONG_X)
 
 
+def _as_good(without: native.Info, with_them: native.Info, options: Options) -> bool:
+    """Whether nobody sees that faint bones are gone."""
+    same_rms = without.rms_percent <= max(_NONE_RMS, _SAME * with_them.rms_percent)
+    same_largest = without.maximum_percent <= max(_NONE_LARGEST, _SAME * with_them.maximum_percent)
+    return same_rms and same_largest and _keeps_budget(without, options)
+
+
+def _without_faint(
+    motion: Motion, options: Options, rig: native.Rig, info: native.Info, last: float
+) -> Generator[Step, None, tuple[native.Rig, native.Info]]:
+    """The rig without bones that are nowhere the strongest, if the others, solved again, do as well.
+
+    All of them leave at once, since they make up for each other; or at least those that cost little at first
+    sight.
+    """
+    faint = idle.faint(rig)
+    if not faint.any():
+        return rig, info
+    poses = motion.rest, motion.frames, motion.triangles
+    settings = dataclasses.replace(
+        options.solver(), bones=rig.bones, budget_kind="none", budget=0.0, iterations=_FAINT_ROUNDS
+    )
+    cheap = faint & (native.bone_costs(*poses, rig, settings) <= _NONE_RMS)
+    for gone in [faint, cheap] if cheap.any() and (cheap != faint).any() else [faint]:
+        left = int((~gone).sum())
+        # of the others the weights alone: their transforms were bent to those that go
+        given = dataclasses.replace(idle.without(rig, gone), transforms=None)
+        job = native.Job.start(*poses, dataclasses.replace(settings, bones=left), given)
+        fitted, after = yield from watch(job, motion, last - _FAINT_SHARE, last)
+        if _as_good(after, info, options):
+            motion.notes.append(_FAINT.format(gone=rig.bones - left, count=rig.bones))
+            return fitted, after
+    return rig, info
+
+
 def _mirror(motion: Motion, options: Options, rig: native.Rig) -> Mirror | None:
     """Which bones are mirror images: a face has two sides, too."""
     if options.symmetry == "NONE" or options.bone_kind == "FLEXIBLE":
@@ -150,15 +191,17 @@ def _solve(motion: Motion, options: Options, now: int) -> Generator[Step, None, 
     poses, settings = (motion.rest, motion.frames, motion.triangles), options.solver()
     may_hold = options.skeleton in ("ARTICULATED", "AUTO") and options.bone_kind == "RIGID"
     free_share = _FREE_SHARE if may_hold else 1.0
-    rig, info = yield from watch(native.Job.start(*poses, settings), motion, 0.0, free_share)
+    job = native.Job.start(*poses, settings)
+    rig, info = yield from watch(job, motion, 0.0, free_share - _FAINT_SHARE)
     rig, _ = idle.leave(rig)
     if not _has_limbs(motion, options, rig):
         return Solved(rig, None, info, None, _mirror(motion, options, rig))
+    rig, left = yield from _without_faint(motion, options, rig, info, free_share)
     wishes = options.wishes(root=rooting.chosen(options, motion, rig, now))
     settings = dataclasses.replace(settings, bones=rig.bones, budget_kind="none", budget=0.0)  # found by now
     skeleton = rooting.connect(rig, motion.triangles, wishes, settings)
     _note_plane(motion, options, skeleton.mirrors)
-    loose = Solved(rig, skeleton, info, None)
+    loose = Solved(rig, skeleton, left, None)
     if not may_hold or (options.skeleton == "AUTO" and joints.mostly_guessed(skeleton.kinds)):
         return loose
     job = native.Job.start_articulate(*poses, rig, skeleton, settings)
@@ -170,11 +213,14 @@ def _solve(motion: Motion, options: Options, now: int) -> Generator[Step, None, 
 
 def _costs_little(held: native.Info, free: native.Info, options: Options) -> bool:
     """Whether joints may hold without an error that an artist sees, or said to be too large."""
-    if options.bones_by == "BUDGET":
-        error = held.rms_percent if options.budget_of == "RMS" else held.maximum_percent
-        if error > options.budget:
-            return False
-    return held.rms_percent <= max(_UNSEEN, _LITTLE_MORE * free.rms_percent)
+    little = held.rms_percent <= max(_UNSEEN, _LITTLE_MORE * free.rms_percent)
+    return little and _keeps_budget(held, options)
+
+
+def _keeps_budget(info: native.Info, options: Options) -> bool:
+    """Of the error, if the artist gave one."""
+    error = info.rms_percent if options.budget_of == "RMS" else info.maximum_percent
+    return options.bones_by != "BUDGET" or error <= options.budget
 
 
 def _chosen(options: Options, solved: Solved) -> Options:

@@ -71,10 +71,10 @@ def _join(
 ) -> None:
     """Hangs the bones into the plan's skeleton."""
     skeleton, places = plan.skeleton, plan.places
-    chains, leading = limbs.lay(places, rig.rest, dense, triangles, skeleton, world)
-    named = naming.name_chains(skeleton, chains, places.tails, rig.rest, world)
-    plan.names = naming.name_bones(chains, named, taken)
-    titled = [(name + side, chain) for (name, side), chain in zip(named, chains, strict=True)]
+    pieces, leading = limbs.lay(places, rig.rest, dense, triangles, skeleton, world)
+    named = naming.name_pieces(skeleton, pieces, places.tails, rig.rest, world)
+    plan.names = naming.name_bones(pieces, named, taken)
+    titled = [(name + side, chain) for (name, side), chain in zip(named, pieces.chains, strict=True)]
     plan.chains = sorted(titled, key=lambda item: (item[1][0] != skeleton.root, item[0]))
     plan.parents = np.asarray(skeleton.parents)
     order = plan.order

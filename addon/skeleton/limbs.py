@@ -15,14 +15,13 @@ import itertools
 import numpy as np
 
 from ..native import Skeleton
-from .mirror import oriented, reflected
+from .mirror import Pieces, oriented, pieces, reflected
 from .placement import LONGEST, SHORTEST, Bones, diagonal, facing, rule, unit, vertex_areas
 
 _STRAIGHT = 0.5  # cosine: one of several children that turns off further than this does not continue the limb
 _AT_JOINT = 0.15  # of the spread of what a bone moves: nearer than this, its middle tells no direction
 _WITHIN, _SMALL = 1.0, 0.5  # of the spread, the mass: a child as near and with as little is a part of it
 _RIVAL, _ALIKE = 0.6, 0.25  # of the mass, radians: two children as much alike part the limb, as legs do
-_PAIRED = 0.5  # of two chains' bones: as many must be mirror images
 _REACH = 0.96  # share of what an end bone moves that lies before its tail
 _CAP, _ROUNDS = 0.15, 3  # share of it that is its far end, which the bone is turned to in as many rounds
 _LEVEL = 0.01  # of its extent: what lies as far as that belongs to the far end together
@@ -112,16 +111,23 @@ def leads(skeleton: Skeleton, region: Region, shortest: float) -> np.ndarray:
     """[b] the child that continues the limb, -1: none"""
     parents, mirrors = skeleton.parents, skeleton.mirrors
     below = masses_below(parents, region.mass)
-    result = np.full(len(parents), -1)
-    for b in range(len(parents)):
-        other = mirrors[b]
-        if 0 <= other < b:
-            child = mirrors[result[other]] if result[other] >= 0 else -1
-            if child >= 0 and parents[child] == b:
-                result[b] = child
-                continue
-        result[b] = _best_child(b, skeleton, region, below, shortest)
+    result = np.array([_best_child(b, skeleton, region, below, shortest) for b in range(len(parents))])
+    for right, left in _followers(skeleton, region):
+        child = mirrors[result[left]] if result[left] >= 0 else -1
+        if child >= 0 and parents[child] == right:
+            result[right] = child
     return result
+
+
+def _followers(skeleton: Skeleton, region: Region) -> list[tuple[int, int]]:
+    """Bones on the right with those on the left that they do as; a root's limb goes where no other's does."""
+    if skeleton.plane is None:
+        return []
+    along = region.middles @ oriented(skeleton.plane)[:3]
+    pairs = [
+        (b, int(image)) for b, image in enumerate(skeleton.mirrors) if image >= 0 and along[b] < along[image]
+    ]
+    return [pair for pair in pairs if (skeleton.parents[list(pair)] >= 0).all()]
 
 
 def chains(parents: np.ndarray, leading: np.ndarray) -> list[list[int]]:
@@ -137,20 +143,13 @@ def chains(parents: np.ndarray, leading: np.ndarray) -> list[list[int]]:
     return result
 
 
-def partners(skeleton: Skeleton, chains: list[list[int]]) -> dict[int, int]:
-    """For each chain on a side the one on the other: most of its bones are there mirrored."""
-    of_bone = {b: i for i, chain in enumerate(chains) for b in chain}
-    shared = np.zeros((len(chains), len(chains)), int)
-    for b, other in enumerate(skeleton.mirrors.tolist()):
-        if other >= 0:
-            shared[of_bone[b], of_bone[other]] += 1
-    found = {}
-    for i, chain in enumerate(chains):
-        other = int(shared[i].argmax())
-        longer = max(len(chain), len(chains[other]))
-        if skeleton.root not in chain and other != i and shared[i, other] >= _PAIRED * longer:
-            found[i] = other
-    return {i: other for i, other in found.items() if found.get(other) == i}
+def _mirrored(skeleton: Skeleton, chains: list[list[int]]) -> dict[int, int]:
+    """Bones with their images in limbs that are mirror images from their beginning on."""
+    cut: Pieces = pieces(skeleton, chains)
+    first = {chain[0] for chain in chains}
+    whole = {i for i, piece in enumerate(cut.chains) if piece[0] in first}
+    limbs = [cut.chains[i] for i, other in cut.pairs.items() if {i, other} <= whole]
+    return {b: int(cut.images[b]) for limb in limbs for b in limb if cut.images[b] >= 0}
 
 
 # ---- tails
@@ -196,9 +195,9 @@ def _end(b: int, skeleton: Skeleton, region: Region, size: float, world: np.ndar
 
 def _ends(skeleton: Skeleton, chains: list[list[int]]) -> tuple[list[int], list[int]]:
     """The last bones of chains, and of their mirror images; a chain in the middle is its own."""
-    pairs = partners(skeleton, chains)
-    images = {chain[-1]: chains[pairs.get(i, i)][-1] for i, chain in enumerate(chains)}
-    mirrored = {b: image for b, image in images.items() if skeleton.mirrors[b] == image}
+    last, images = {chain[-1] for chain in chains}, _mirrored(skeleton, chains)
+    images |= {b: b for b in last if skeleton.mirrors[b] == b}
+    mirrored = {b: images[b] for b in last if images.get(b) in last}
     return list(mirrored), list(mirrored.values())
 
 
@@ -257,17 +256,24 @@ def _nearest_axis(hinge: np.ndarray, way: np.ndarray, like: np.ndarray) -> np.nd
     return max(axes, key=lambda axis: axis @ like)
 
 
-def _bending_axes(chain: list[int], ways, hinges: dict[int, np.ndarray], world) -> dict[int, np.ndarray]:
-    """The X axis of each bone of a chain."""
-    first = next((i for i, b in enumerate(chain) if b in hinges), 0)
-    way = ways[chain[first]]
-    plain = np.cross(way, facing(way, world))
-    plain = unit(_across(plain, way), world[0])
-    result = {chain[first]: _signed(hinges.get(chain[first], plain), plain)}
+def _first_axis(chain: list[int], ways, hinges: dict[int, np.ndarray], world) -> dict[int, np.ndarray]:
+    """The X axis of the bone that tells how a chain rolls."""
+    b = next((b for b in chain if b in hinges), chain[0])
+    plain = np.cross(ways[b], facing(ways[b], world))
+    plain = unit(_across(plain, ways[b]), world[0])
+    return {b: _signed(hinges.get(b, plain), plain)}
+
+
+def _bending_axes(
+    chain: list[int], ways, hinges: dict[int, np.ndarray], known: dict[int, np.ndarray]
+) -> dict:
+    """The X axis of each bone of a chain, from that of some."""
+    result, first = dict(known), next(i for i, b in enumerate(chain) if b in known)
     for path in (chain[first:], chain[first::-1]):
         for before, b in itertools.pairwise(path):
-            axis = _carried(result[before], ways[before], ways[b])
-            result[b] = _nearest_axis(hinges[b], ways[b], axis) if b in hinges else axis
+            if b not in known:
+                axis = _carried(result[before], ways[before], ways[b])
+                result[b] = _nearest_axis(hinges[b], ways[b], axis) if b in hinges else axis
     return result
 
 
@@ -286,30 +292,35 @@ def _facings(skeleton: Skeleton, chains: list[list[int]], ways: np.ndarray, midd
     """[b][3] where each bone's Z axis goes"""
     hinges, across = _hinges(skeleton, ways), np.zeros_like(ways)
     for chain in chains:
-        for b, axis in _bending_axes(chain, ways, hinges, world).items():
-            across[b] = axis
-    result = np.cross(across, ways)
+        axes = _bending_axes(chain, ways, hinges, _first_axis(chain, ways, hinges, world))
+        across[list(axes)] = list(axes.values())
     if skeleton.plane is not None:
-        _mirror_facings(result, skeleton, chains, ways, middles)
-    return result
+        _mirror_axes(across, skeleton, chains, ways, middles, hinges)
+    return np.cross(across, ways)
 
 
-def _mirror_facings(facings: np.ndarray, skeleton: Skeleton, chains, ways: np.ndarray, middles) -> None:
-    """Rolls the right as the left, whole chains at a time, or a chain of which a part alone has a mirror
-    image would be twisted."""
-    normal = oriented(skeleton.plane)[:3]
-    for i, other in partners(skeleton, chains).items():
-        right, left = chains[i], chains[other]
-        if len(right) == len(left) and (middles[right] - middles[left]).mean(axis=0) @ normal < 0:
-            for b, facing in zip(right, reflected(facings[left], np.append(normal, 0.0)), strict=True):
-                facings[b] = unit(_across(facing, ways[b]), facings[b])
+def _mirror_axes(across: np.ndarray, skeleton: Skeleton, chains, ways: np.ndarray, middles, hinges) -> None:
+    """Rolls the right as the left. What has no image between or behind them is rolled anew, or the chain
+    would be twisted there."""
+    flat = np.append(oriented(skeleton.plane)[:3], 0.0)
+    images = _mirrored(skeleton, chains)
+    right = {b for b, image in images.items() if (middles[b] - middles[image]) @ flat[:3] < 0}
+    for chain in chains:
+        known = {
+            b: unit(_across(-reflected(across[images[b]], flat), ways[b]), across[b])
+            for b in chain
+            if b in right
+        }
+        if known:
+            axes = _bending_axes(chain, ways, hinges, known)
+            across[list(axes)] = list(axes.values())
 
 
 # ---- all of it
 
 
 def lay(bones: Bones, rest, dense, triangles, skeleton: Skeleton, world: np.ndarray):
-    """Moves the bones into the skeleton; the chains, and [b] the child that a tail leads to or -1.
+    """Moves the bones into the skeleton; its limbs, and [b] the child that a tail leads to or -1.
 
     rest [v][3], weights [v][b]; world [3][3]: the world's axes, a row each.
     """
@@ -323,4 +334,4 @@ def lay(bones: Bones, rest, dense, triangles, skeleton: Skeleton, world: np.ndar
     ways = bones.tails - bones.heads
     ways /= np.linalg.norm(ways, axis=1, keepdims=True)
     bones.facing[:] = _facings(skeleton, limbs, ways, region.middles, world)
-    return limbs, leading
+    return pieces(skeleton, limbs), leading

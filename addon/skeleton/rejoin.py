@@ -25,6 +25,11 @@ from ..rig.trial import keyed_of
 from ..roundtrip import amend, changes, edits, other_clips
 from . import rooting
 
+_RING = (
+    "{first} and {second} cannot be joined: {path} are joined already by your wishes, and a skeleton has no"
+    " rings. Take one of them back: select the two bones, Pose > Ossify Skeleton > Leave It to the Motion."
+)
+
 # ---- the artist's word
 
 
@@ -35,7 +40,42 @@ def _wishes(rig, options: Options, names: list[str]) -> native.Wishes:
     for wish in rig.wishes:
         if wish.first in number and wish.second in number:
             pairs[wish.joined].append((number[wish.first], number[wish.second]))
+    for i, (first, second) in enumerate(pairs[True]):
+        path = _path(pairs[True][:i], first, second)
+        if path:
+            words = ", ".join(names[b] for b in path)
+            raise Refusal(_RING.format(first=names[first], second=names[second], path=words))
     return options.wishes(root=number.get(rig.root_bone, -1), demanded=pairs[True], forbidden=pairs[False])
+
+
+def _path(pairs: list[tuple[int, int]], first: int, last: int) -> list[int]:
+    """The bones from one to the other along pairs that make no ring; empty: they do not hang together."""
+    before, reached = {first: first}, [first]
+    for b in reached:
+        found = [other for pair in pairs if b in pair for other in pair if other not in before]
+        before |= dict.fromkeys(found, b)
+        reached += found
+    path = [last] if last in before else []
+    while path and path[-1] != first:
+        path.append(before[path[-1]])
+    return path[::-1]
+
+
+def _for_both_sides(wishes: native.Wishes, mirrors: np.ndarray) -> native.Wishes:
+    """A wish counts for the mirror images of its bones, too, unless the artist said something of them, or it
+    would close a ring."""
+    said = {frozenset(pair) for pair in (*wishes.demanded, *wishes.forbidden)}
+
+    def images(pairs):
+        found = (tuple(int(mirrors[b]) for b in pair) for pair in pairs)
+        return [image for image in found if min(image) >= 0 and frozenset(image) not in said]
+
+    demanded = list(wishes.demanded)
+    for image in images(wishes.demanded):
+        if not _path(demanded, *image):
+            demanded.append(image)
+    forbidden = [*wishes.forbidden, *images(wishes.forbidden)]
+    return dataclasses.replace(wishes, demanded=demanded, forbidden=forbidden)
 
 
 def _rename_wishes(rig, renamed: dict[str, str]) -> None:
@@ -105,7 +145,11 @@ def _key(armature, clips: list[_Clip], rig, body: np.ndarray, plan, options: Opt
 
 def _plan(armature, rig: native.Rig, triangles, options: Options, names: list[str], poses: bool):
     """The skeleton, and the bones that it is made of."""
-    skeleton = rooting.connect(rig, triangles, _wishes(armature.ossify, options, names))
+    wishes = _wishes(armature.ossify, options, names)
+    skeleton = rooting.connect(rig, triangles, wishes)
+    both = _for_both_sides(wishes, skeleton.mirrors)
+    if both != wishes:
+        skeleton = rooting.connect(rig, triangles, both)
     groups = {group.name for obj in meshes_of(armature) for group in obj.vertex_groups}
     taken = (groups | set(armature.data.bones.keys())) - set(names)
     chosen = dataclasses.replace(options, skeleton="HIERARCHY")

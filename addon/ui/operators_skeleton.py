@@ -10,8 +10,11 @@ from .chosen import OfBones, OfIdleRig, OfRig, allowed, rig_of
 from .modal import FAILURES, fail
 
 _WISHES = {  # name and description
-    "JOIN": ("Join Bones", "The next Update Skeleton joins the two selected bones"),
-    "APART": ("Keep Apart", "The next Update Skeleton does not join the two selected bones"),
+    "JOIN": ("Join Bones", "The next Update Skeleton joins the two selected bones, and their mirror images"),
+    "APART": (
+        "Keep Apart",
+        "The next Update Skeleton does not join the two selected bones, nor their mirror images",
+    ),
     "FORGET": ("Leave It to the Motion", "Forget what was said of the two selected bones"),
 }
 

@@ -154,3 +154,49 @@ def test_mirrored_legs_have_mirrored_rolls():
     found, _ = laid(skeleton_of([-1, 0, 1, 0, 3], joints, **images), parts)
     for left, right in ((1, 3), (2, 4)):
         assert found.facing[right] == pytest.approx(found.facing[left] * flip, abs=0.02)
+
+
+def test_images_in_legs_of_unlike_lengths_have_mirrored_rolls():
+    """The right one has a bone more, and the hinge of the left one was not found there."""
+    legs = [rod((0.5, 0, 0), (0.6, -0.2, -1)), rod((0.6, -0.2, -1), (0.7, 0.2, -2))]
+    flip = np.array([-1.0, 1, 1])
+    hip = rod((-0.3, 0, 0.4), (-0.5, 0, 0))
+    parts = [rod((0, 0, 0), (0, 0, 1)), *legs, hip, *(leg * flip for leg in legs)]
+    parts.append(rod((0, 0, 1), (0, 0, 3), count=200))
+    joints = [(0, 0, 0), (0.5, 0, 0), (0.6, -0.2, -1), (-0.3, 0, 0.4), (-0.5, 0, 0), (-0.6, -0.2, -1)]
+    joints.append((0, 0, 1))
+    axes = np.zeros((7, 3))
+    axes[2] = 0.6, 0.8, 0
+    images = {"mirrors": np.array([0, 4, 5, -1, 1, 2, 6]), "plane": np.array([1.0, 0, 0, 0])}
+    kinds = ["root", "ball", "hinge", "ball", "ball", "ball", "ball"]
+    skeleton = skeleton_of([-1, 0, 1, 0, 3, 4, 0], joints, kinds=kinds, axes=axes, **images)
+    found, leading = laid(skeleton, parts)
+    assert leading.tolist() == [6, 2, -1, 4, 5, -1, -1]
+    for left, right in ((1, 4), (2, 5)):
+        assert found.facing[right] == pytest.approx(found.facing[left] * flip, abs=0.02)
+
+
+ARMS = [rod((0.4, 0, 1), (1.4, 0, 1)), rod((1.4, 0, 1), (2.4, 0, 0.9))]
+PERSON = [
+    *ARMS,
+    *(arm * (-1, 1, 1) for arm in ARMS),
+    rod((0, 0, -2), (0, 0, 1.2)),
+    rod((0, 0, 1.2), (0, 0, 2)),
+]
+
+
+@pytest.mark.parametrize("order", [range(6), range(5, -1, -1), (2, 4, 3, 0, 1, 5)])
+def test_a_limb_does_not_depend_on_the_order_of_bones(order):
+    """Two arms with hands, a trunk and a head, which hang from the right arm."""
+    joints = np.array([(0.4, 0, 1), (1.4, 0, 1), (-0.4, 0, 1), (-1.4, 0, 1), (-0.4, 0, 1), (0, 0, 1.2)])
+    parents, mirrors = [4, 0, -1, 2, 2, 4], [2, 3, 0, 1, 4, 5]
+    number = {-1: -1, **{b: i for i, b in enumerate(order)}}
+    skeleton = skeleton_of(
+        [number[parents[b]] for b in order],
+        joints[list(order)],
+        mirrors=np.array([number[mirrors[b]] for b in order]),
+        plane=np.array([1.0, 0, 0, 0]),
+    )
+    _, leading = laid(skeleton, [PERSON[b] for b in order])
+    assert leading[number[2]] == number[4]  # the trunk goes on where the arm hangs, and the hand branches off
+    assert leading[number[0]] == number[1]

@@ -42,15 +42,54 @@ def test_demanded_and_forbidden_edges():
     found = armature.data.bones
     assert found[after["arm.L"]].parent.name == after["head"]
     assert found[after["hand.L"]].parent.name == after["arm.L"]
-    assert found[after["arm.R"]].parent.name == after["trunk"]
+    assert found[after["arm.R"]].parent.name == after["head"]  # it is the image of the other
+    assert found[after["hand.R"]].parent.name == after["arm.R"]
     assert {g.name for g in mesh.vertex_groups} == {bone.name for bone in deforming(armature)}
     assert {(w.first, w.second) for w in armature.ossify.wishes} == {
         tuple(sorted((after["trunk"], after["arm.L"]))),
         tuple(sorted((after["head"], after["arm.L"]))),
     }
-    assert armature.ossify.located == 1  # the arm does not turn about a point of the head
+    assert armature.ossify.located == 2  # the arms do not turn about a point of the head
     moved_by = np.linalg.norm(scenes.seen_frames(mesh, times) - shown, axis=2).max()
     assert result.report.percent(moved_by) < 0.05 * 1.01
+
+
+def test_a_wish_counts_for_both_sides_and_keeps_joints_mirrored(hierarchy):
+    result, body, _ = hierarchy
+    armature = result.armature
+    wish(armature, "JOIN", matched(result, body)["head"], matched(result, body)["arm.L"])
+    assert bpy.ops.ossify.update_skeleton() == {"FINISHED"}
+    assert len(armature.ossify.wishes) == 1
+    bones = armature.data.bones
+    pairs = [bone for bone in bones if bone.name.endswith(".L")]
+    assert len(pairs) == 4
+    for bone in pairs:
+        other = np.array(bones[bone.name[:-2] + ".R"].head_local)
+        assert np.linalg.norm(other * (-1, 1, 1) - bone.head_local) < 1e-3 * result.report.size
+
+
+def test_a_wish_for_the_other_side_comes_before_the_image_of_one(hierarchy):
+    result, body, _ = hierarchy
+    armature, match = result.armature, matched(result, body)
+    wish(armature, "JOIN", match["head"], match["arm.L"])
+    wish(armature, "APART", match["head"], match["arm.R"])
+    assert bpy.ops.ossify.update_skeleton() == {"FINISHED"}
+    after, found = matched(result, body), armature.data.bones
+    assert found[after["arm.L"]].parent.name == after["head"]
+    assert found[after["arm.R"]].parent.name == after["trunk"]
+
+
+def test_wishes_that_close_a_ring_are_refused_by_name(hierarchy):
+    result, body, _ = hierarchy
+    match, armature = matched(result, body), result.armature
+    bones = bones_of(armature)
+    for pair in (("head", "hand.L"), ("hand.L", "shin.R"), ("shin.R", "head")):
+        wish(armature, "JOIN", *(match[name] for name in pair))
+    with pytest.raises(RuntimeError, match="a skeleton has no rings") as refused:
+        bpy.ops.ossify.update_skeleton()
+    assert all(match[name] in str(refused.value) for name in ("head", "hand.L", "shin.R"))
+    assert "skeleton.demanded" not in str(refused.value)
+    assert bones_of(armature) == bones
 
 
 def test_a_named_root(hierarchy):
@@ -63,6 +102,21 @@ def test_a_named_root(hierarchy):
     assert armature.data.bones[after["head"]].parent.name == "Root"
     assert armature.data.bones[after["trunk"]].parent.name == after["head"]
     assert armature.ossify.root_bone == after["head"]
+
+
+def test_an_update_of_a_skeleton_that_hangs_from_one_side_changes_nothing(hierarchy):
+    """The root has a mirror image, and neither does as the other."""
+    result, body, _ = hierarchy
+    armature = result.armature
+    scenes.pose(armature, matched(result, body)["arm.R"])
+    assert bpy.ops.ossify.make_root() == {"FINISHED"}
+    assert bpy.ops.ossify.update_skeleton() == {"FINISHED"}
+    bones = bones_of(armature)
+    ways = {bone.name: bone.vector.normalized() for bone in armature.data.bones}
+    assert bpy.ops.ossify.update_skeleton() == {"FINISHED"}
+    assert bones_of(armature) == bones
+    for bone in armature.data.bones:
+        assert bone.vector.normalized().dot(ways[bone.name]) > 0.999
 
 
 def test_what_an_artist_added_to_the_rig_is_kept(hierarchy):

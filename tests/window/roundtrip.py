@@ -1,4 +1,5 @@
-"""An artist's session at a screen: convert, change weights, paint, hold, refit, edit bones, track, bake."""
+"""An artist's session at a screen: convert, change weights, paint, hold, refit, edit bones, save, open, refit
+again, track, bake, export."""
 
 import bpy
 import buttons
@@ -9,6 +10,8 @@ import returns
 from artist import Artist
 from hands import SLOW
 from panels import Panels
+
+import files
 
 FRAMES = 24
 TAKE = "Take"
@@ -44,5 +47,7 @@ def script(screen, note, module):
     yield from refits.script(artist)
     yield from returns.a_moved_joint_is_put_back(artist)
     yield from buttons.bones(artist)
+    yield from files.a_saved_rig_is_refitted_again(artist)
     yield from motions.another_take_is_tracked(artist, TAKE)
     yield from motions.the_motion_is_baked(artist)
+    yield from files.it_is_exported(artist)

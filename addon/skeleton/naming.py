@@ -108,8 +108,8 @@ def name_pieces(
 
 
 def _sides(skeleton: Skeleton, pieces: Pieces, tails: np.ndarray, tips: np.ndarray) -> list[str]:
-    """On which side pieces are: of their image, or, having none, of the plane of symmetry."""
-    if skeleton.plane is None:
+    """On which side pieces are: of their image, or, having none, of the plane, unless it has no images."""
+    if skeleton.plane is None or (pieces.images < 0).all():
         return [""] * len(pieces.chains)
     plane, result = oriented(skeleton.plane), []
     for i, chain in enumerate(pieces.chains):

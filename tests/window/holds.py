@@ -6,7 +6,7 @@ import numpy as np
 from creature import armature, click, dense, enter, mesh
 from hands import DRAWN
 
-BONE, AROUND = "Down.002.R", "Core.002"  # held; whose vertices are
+BONE, AROUND = "Down.002.L", "Core.002"  # held; whose vertices are
 FRAME = 9
 RIGHT = 0.86  # of the sidebar's width: where the small buttons are that let go
 REFIT = "bpy.ops.ossify.refit("

@@ -317,21 +317,30 @@ def test_both_actions_key_the_same_channels():
 
 
 def test_cancelled_at_every_step():
+    """Whether the solver is waited for depends on its speed; the stage after it comes in any case."""
     result, second = converted(sheet("First", 0.0), bones=6), sheet("Second", 0.8)
     context, stages = bpy.context, set()
     context.scene.frame_set(3)
     before = scenes.picture()
-    for count in itertools.count(1):
-        steps = track.track(
+
+    def begun():
+        return track.track(
             context.scene, context.view_layer, result.armature, [second], options.TrackOptions()
         )
+
+    steps = begun()
+    assert any(step.stage == "Building" for step in steps)
+    steps.close()
+    assert scenes.difference(before, scenes.picture()) == "", "cancelled while it builds"
+    for count in itertools.count(1):
+        steps = begun()
         met = [step.stage for step in itertools.islice(unhurried(steps), count)]
         if len(met) < count:
             break
         stages.add(met[-1])
         steps.close()
         assert scenes.difference(before, scenes.picture()) == "", f"cancelled after {count} steps"
-    assert stages == {"Reading", "Solving", "Building"}
+    assert {"Reading"} < stages <= {"Reading", "Solving", "Building"}
 
 
 def refused(result, *objects, **chosen):

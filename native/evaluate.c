@@ -9,9 +9,9 @@
  * size 1.
  *
  * Written to be read, from the definition; the solver's moments are checked against it, so it shares
- * nothing with them. A few frames are replayed at once, because their arithmetic is the same. Vertices are
- * dealt out in chunks of a fixed size, each sum runs in the order of the frames or of the chunks, and so
- * the figures do not depend on the number of threads. */
+ * nothing with them. A few frames are replayed at once, because their arithmetic is the same, and by wider
+ * vectors where the processor has them. Vertices are dealt out in chunks of a fixed size, each sum runs in the
+ * order of the frames or of the chunks, and so the figures do not depend on the number of threads. */
 #include "math/sphere.h"
 #include "rooms.h"
 
@@ -44,56 +44,72 @@ struct Measure {
     int64_t first_frame;        /* of those at hand */
     int64_t end_frame;          /* and behind the last */
     double (*abreast)[ABREAST]; /* [b][12] their transforms */
+    const float *x[ABREAST];    /* [v][3] their positions */
+    double counts[ABREAST];     /* 1; 0 past the last frame, whose positions stand there again */
 };
 
-/* The transforms of the frames at hand, number by number abreast; past the last frame they are 0. */
+/* What the frames at hand are read from: their transforms number by number abreast. */
 static void put_abreast(Measure *measure) {
     const ossify_rig *rig = measure->rig;
-    for (int64_t i = 0; i < 12 * rig->bones; i++)
-        for (int64_t g = 0; g < ABREAST; g++) {
-            const int64_t f = measure->first_frame + g;
-            measure->abreast[i][g] =
-                f < measure->end_frame ? rig->transforms[12 * f * rig->bone_capacity + i] : 0;
-        }
+    for (int64_t g = 0; g < ABREAST; g++) {
+        const int64_t there = measure->first_frame + g < measure->end_frame;
+        const int64_t f = there ? measure->first_frame + g : measure->end_frame - 1;
+        measure->counts[g] = (double)there;
+        measure->x[g] = measure->poses->frames + 3 * f * measure->poses->vertex_count;
+        for (int64_t i = 0; i < 12 * rig->bones; i++)
+            measure->abreast[i][g] = there ? rig->transforms[12 * f * rig->bone_capacity + i] : 0;
+    }
 }
 
-/* y of one vertex in the frames at hand */
-static void replay(const Measure *measure, int64_t v, double y[3][ABREAST]) {
-    const ossify_rig *rig = measure->rig;
+/* The bones that a vertex follows, and w p~ of each. */
+typedef struct Followed {
+    int64_t bones;
+    int64_t bone[OSSIFY_MAX_INFLUENCES];
+    double wp[OSSIFY_MAX_INFLUENCES][4];
+} Followed;
+
+INSIDE void follow(const ossify_rig *rig, int64_t v, Followed *followed) {
     const int32_t *bones = rig->influence_bones + v * rig->influences;
     const float *weights = rig->influence_weights + v * rig->influences;
     const float *rest = rig->rest + v * 3;
-    for (int a = 0; a < 3; a++)
-        for (int g = 0; g < ABREAST; g++)
-            y[a][g] = 0;
+    followed->bones = 0;
     for (int64_t k = 0; k < rig->influences; k++) {
         if (bones[k] >= 0) {
-            const double (*M)[ABREAST] = (const double (*)[ABREAST])measure->abreast + 12 * (int64_t)bones[k];
-            const double w = (double)weights[k];
-            const double wp[3] = {w * (double)rest[0], w * (double)rest[1], w * (double)rest[2]};
-            for (int a = 0; a < 3; a++, M += 4) /* y += w M p~ */
-                for (int g = 0; g < ABREAST; g++)
-                    y[a][g] += M[0][g] * wp[0] + M[1][g] * wp[1] + M[2][g] * wp[2] + M[3][g] * w;
+            double *wp = followed->wp[followed->bones];
+            wp[3] = (double)weights[k];
+            for (int a = 0; a < 3; a++)
+                wp[a] = wp[3] * (double)rest[a];
+            followed->bone[followed->bones++] = bones[k];
         }
     }
 }
 
+/* Coordinate a of y of a vertex in the frames at hand */
+INSIDE void replay(const Measure *measure, const Followed *followed, int a, double y[ABREAST]) {
+    for (int g = 0; g < ABREAST; g++)
+        y[g] = 0;
+    for (int64_t k = 0; k < followed->bones; k++) {
+        const double (*M)[ABREAST] =
+            (const double (*)[ABREAST])measure->abreast + 12 * followed->bone[k] + 4 * a;
+        const double *wp = followed->wp[k];
+        for (int g = 0; g < ABREAST; g++) /* y += w M p~ */
+            y[g] += M[0][g] * wp[0] + M[1][g] * wp[1] + M[2][g] * wp[2] + M[3][g] * wp[3];
+    }
+}
+
 /* A double beyond the range of float has no defined conversion. */
-static float as_float(double x) {
+INSIDE float as_float(double x) {
     return (float)fmin(fmax(x, -(double)FLT_MAX), (double)FLT_MAX);
 }
 
-/* x of one vertex in the frames at hand; past the last frame it is 0, as y is */
-static void read_vertex(const Measure *measure, int64_t v, double x[3][ABREAST]) {
-    const size_t frame = 3 * (size_t)measure->poses->vertex_count;
-    const float *from = measure->poses->frames + (size_t)measure->first_frame * frame + 3 * (size_t)v;
-    const int64_t frames = measure->end_frame - measure->first_frame;
+/* x of a vertex in the frames at hand */
+INSIDE void read_vertex(const Measure *measure, int64_t v, double x[3][ABREAST]) {
     for (int g = 0; g < ABREAST; g++)
         for (int a = 0; a < 3; a++)
-            x[a][g] = g < frames ? (double)from[(size_t)g * frame + (size_t)a] : 0;
+            x[a][g] = (double)measure->x[g][3 * v + a];
 }
 
-static void write_vertex(const Measure *measure, int64_t v, double y[3][ABREAST]) {
+INSIDE void write_vertex(const Measure *measure, int64_t v, double y[3][ABREAST]) {
     for (int64_t f = measure->first_frame; f < measure->end_frame; f++)
         for (int a = 0; a < 3; a++)
             measure->replayed[(f * measure->poses->vertex_count + v) * 3 + a] =
@@ -101,13 +117,16 @@ static void write_vertex(const Measure *measure, int64_t v, double y[3][ABREAST]
 }
 
 /* |x - y|^2 of one vertex in each of the frames at hand; returns the largest. */
-static double measure_vertex(const Measure *measure, int64_t v, double distance2[ABREAST]) {
+INSIDE double measure_vertex(const Measure *measure, int64_t v, double distance2[ABREAST]) {
     double x[3][ABREAST], y[3][ABREAST], most = 0;
-    replay(measure, v, y);
+    Followed followed;
+    follow(measure->rig, v, &followed);
+    for (int a = 0; a < 3; a++)
+        replay(measure, &followed, a, y[a]);
     read_vertex(measure, v, x);
     for (int g = 0; g < ABREAST; g++) {
         const double d[3] = {x[0][g] - y[0][g], x[1][g] - y[1][g], x[2][g] - y[2][g]};
-        distance2[g] = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
+        distance2[g] = (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]) * measure->counts[g];
     }
     for (int g = 0; g < ABREAST; g++)
         most = distance2[g] > most ? distance2[g] : most;
@@ -117,19 +136,17 @@ static double measure_vertex(const Measure *measure, int64_t v, double distance2
 }
 
 /* The first frame of those at hand in which the vertex is as far off as that. */
-static Worst worst_of(const Measure *measure, int64_t v, const double distance2[ABREAST], double most) {
+INSIDE Worst worst_of(const Measure *measure, int64_t v, const double distance2[ABREAST], double most) {
     int g = 0;
     while (distance2[g] < most)
         g++;
     return (Worst){most, v, measure->first_frame + g};
 }
 
-static void measure_chunk(void *user, int chunk, int worker) {
-    Measure *measure = user;
+INSIDE void measure_vertices(Measure *measure, int chunk) {
     Worst worst = measure->worst[chunk];
     double sums[ABREAST] = {0}, distance2[ABREAST];
     int64_t begin = (int64_t)chunk * CHUNK_VERTICES, end = begin + CHUNK_VERTICES;
-    (void)worker;
     if (end > measure->poses->vertex_count)
         end = measure->poses->vertex_count;
     for (int64_t v = begin; v < end; v++) {
@@ -147,9 +164,19 @@ static void measure_chunk(void *user, int chunk, int worker) {
     memcpy(measure->chunk_sum + (int64_t)chunk * ABREAST, sums, sizeof sums);
 }
 
+static void measure_chunk(void *user, int chunk, int worker) {
+    (void)worker;
+    measure_vertices(user, chunk);
+}
+
+WIDE static void measure_chunk_wide(void *user, int chunk, int worker) {
+    (void)worker;
+    measure_vertices(user, chunk);
+}
+
 static void measure_abreast(Call *call, Measure *measure) {
     put_abreast(measure);
-    pool_run(call->pool, measure->chunks, measure_chunk, measure);
+    pool_run(call->pool, measure->chunks, call->wide ? measure_chunk_wide : measure_chunk, measure);
     for (int64_t f = measure->first_frame; f < measure->end_frame; f++) {
         measure->frame_sum[f] = 0;
         for (int64_t c = 0; c < measure->chunks; c++)

@@ -65,6 +65,7 @@ static int64_t call_start(Call *call, const ossify_settings *settings, ossify_in
     call->began = call->stage_began = seconds_now();
     call->progress.struct_size = sizeof call->progress;
     call->progress.erms = -1;
+    call->wide = processor_is_wide();
     atomic_init(&call->cancelled, 0);
     arena_start(&call->arena, settings);
     call->pool = pool_start(&call->arena, (int)settings->threads);

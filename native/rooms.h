@@ -25,6 +25,7 @@ typedef struct Call {
     double from, to;      /* the part of the progress that the work at hand makes up */
     atomic_int cancelled; /* read by all workers */
     int settled;          /* 1 once the rig is written: a wish to cancel comes too late */
+    int wide;             /* 1: functions that are WIDE can be called */
 } Call;
 
 /* Tells the watcher where the call is; returns 1 when the call must end now (cancelled).

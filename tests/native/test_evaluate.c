@@ -124,6 +124,30 @@ TEST(evaluation_is_that_of_a_plain_replay) {
         }
 }
 
+/* Whatever the processor has, other ones have less. */
+TEST(evaluation_by_narrow_and_by_wide_vectors_is_that_of_a_plain_replay) {
+    SyntheticOptions options = {.vertices = 700, .frames = 13, .bones = 6, .influences = 3, .noise = 0.05};
+    Synthetic s = synthetic_make(options);
+    Replay r = plain_replay(&s.poses, &s.truth);
+    const double rms = (double)sqrtl(r.total / (long double)(s.poses.vertex_count * s.poses.frame_count));
+    for (int wide = 0; wide <= processor_is_wide(); wide++) {
+        ossify_evaluation e = {.struct_size = sizeof e};
+        Workshop workshop;
+        workshop_open(&workshop, plain_settings(6));
+        workshop.call.wide = wide;
+        test_case("wide %d", wide);
+        Measure *measure = evaluate_take(&workshop.call, &s.poses, s.truth.bones);
+        CHECK_INT(evaluate(&workshop.call, measure, &s.poses, &s.truth, &e), OSSIFY_CONVERGED);
+        CHECK_NEAR(e.rms, rms, 1e-9 * rms);
+        CHECK_NEAR(e.maximum, (double)sqrtl(r.most), 1e-9 * (double)sqrtl(r.most));
+        CHECK_INT(e.worst_vertex, r.worst_vertex);
+        CHECK_INT(e.worst_frame, r.worst_frame);
+        workshop_close(&workshop);
+    }
+    free_replay(&r);
+    synthetic_free(&s);
+}
+
 /* More positions than are replayed between two polls, and more vertices than a chunk. */
 TEST(evaluation_of_many_frames_is_whole) {
     SyntheticOptions options = {.vertices = 1500, .frames = 800, .bones = 3, .noise = 0.01};

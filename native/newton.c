@@ -11,8 +11,8 @@
  * The last term is what Gauss-Newton leaves out: it costs next to nothing here, and without it a frame that
  * the bones cannot follow converges linearly. A step is taken only if the error falls, else the damping grows
  * (Levenberg 1944, Marquardt 1963). Falls are computed from the step itself, so that small ones are known,
- * too. While each fall is a small part of the one before, the Cholesky factor of an earlier step serves on: a
- * step with it costs a quarter of one with its own.
+ * too. While each fall is a small part of the one before, the Cholesky factor of an earlier step serves on, that
+ * of the frame before, too: a step with it costs a quarter of one with its own.
  * Ways that the vertices do not determine stay: W has a ridge, which counts from the start and so cannot
  * raise the error either. */
 #include <float.h>
@@ -50,6 +50,11 @@ void newton_take(Arena *arena, size_t bones, Bench *bench) {
     bench->arm = arena_take(arena, 4 * bones * bones, sizeof(double));
     bench->bone = arena_take(arena, bones, sizeof(int));
     bench->made_for = -1;
+    newton_forget(bench);
+}
+
+void newton_forget(Bench *bench) {
+    bench->age = -1;
 }
 
 static const double *u_at(const Newton *newton, int b, int c) {
@@ -88,6 +93,7 @@ int newton_make(const Newton *newton, int frame, Bench *bench) {
     }
     bench->made_for = frame;
     bench->n = 0;
+    newton_forget(bench);
     for (int b = 0; b < newton->model->bones; b++) {
         if (!held[b] && u_at(newton, b, b)[9] >= INSIGNIFICANT) {
             bench->bone[bench->n++] = b;
@@ -183,7 +189,6 @@ void newton_read(const Newton *newton, int frame, Bench *bench) {
             bench->left[i] += way[k] * arm[k];
         }
     }
-    bench->age = -1;
     bench->fall = 0;
     bench->damping = FIRST_DAMPING;
 }

@@ -33,6 +33,8 @@ typedef struct Bench {
 void newton_take(Arena *arena, size_t bones, Bench *bench);
 /* Which bones are free in a frame, and F, X and W for them; 0 when there is nothing to solve. */
 int newton_make(const Newton *newton, int frame, Bench *bench);
+/* Drops the Cholesky factor, so that the next step has its own. */
+void newton_forget(Bench *bench);
 /* R0 and G of a frame, its ways at their best, and its error then. */
 void newton_read(const Newton *newton, int frame, Bench *bench);
 /* One accepted step; returns by how much the error fell, 0 if no step lowers it. */

@@ -18,7 +18,7 @@ enum {
 };
 
 static const double AS_NEAR = 1.5;    /* times the error of the frame before: it led on to this one */
-static const double FLAT = 1e-8;      /* of the squared error: after a smaller fall none is left */
+static const double FLAT = 1e-9;      /* of the squared error: after a smaller fall none is left */
 static const double ROUNDING = 1e-13; /* of |x|^2: no error below it is known */
 
 typedef struct Settle {
@@ -83,6 +83,7 @@ static int start_anew(const Settle *settle, int frame, int worker) {
     for (int sweep = 0; sweep < sweeps; sweep++) {
         transforms_sweep(settle->newton.model, settle->newton.moments, settle->sharing, frame);
     }
+    newton_forget(&settle->bench[worker]);
     newton_read(&settle->newton, frame, &settle->bench[worker]);
     return sweeps;
 }

@@ -38,7 +38,7 @@ class Trial:
     """with Trial(...) as trial: ...    without a yield in it."""
 
     def __init__(self, armature, meshes: list, names: list[str]):
-        self._maker = Maker()
+        self._maker, self.armature = Maker(), None
         self.original, self.names = Handle.of("objects", armature), names
         self.originals = [Handle.of("objects", obj) for obj in meshes]
         try:
@@ -105,7 +105,15 @@ class Trial:
         parts = self.scene, self.scene, self.armature, self.meshes, self.names, keyed, None, made
         return Built(*parts, self._clips())
 
+    def _adopt(self) -> None:
+        """An action that was made for the copy, because the rig has none, goes with it."""
+        copy = self.armature.find() if self.armature is not None else None
+        action = keys.action_of(copy) if copy is not None else None
+        if action is not None and Handle.of("actions", action) not in self._maker.made:
+            self._maker.note("actions", action)
+
     def remove(self) -> None:
+        self._adopt()
         discard(self._maker.made)
 
     def __enter__(self):

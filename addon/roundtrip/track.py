@@ -149,6 +149,9 @@ class _Stage(Trial):
         data.action, data.use_nla = None, False
         self.slices = rig.skin.slices
 
+    def _adopt(self) -> None:
+        """The action that is written on the copy is the artist's to be."""
+
     def replay(self, time: int, out: np.ndarray) -> None:
         """out [v][3]: where Blender puts the vertices, in the armature's space"""
         scene, armature = self.scene.get(), self.armature.get()

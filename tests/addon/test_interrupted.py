@@ -186,6 +186,15 @@ def test_a_group_that_goes_while_it_is_measured_is_told():
     assert blocks() == whole
 
 
+def test_an_action_that_is_made_for_the_copy_goes_with_it():
+    result = sheet_rig()
+    bpy.data.actions.remove(result.armature.animation_data.action)
+    result.armature.ossify.keep_rekeyed = False
+    before = blocks()
+    convert.run(steps_of(result.armature))
+    assert blocks() - before == {("actions", result.armature.animation_data.action.name)}
+
+
 @pytest.mark.parametrize("begin", REFITS + TRACKS)
 def test_an_error_on_the_copy_leaves_nothing_behind(begin, monkeypatch):
     steps = begin()

@@ -34,6 +34,12 @@ def _aim_all(armature, old) -> None:
                     target.id = armature
 
 
+def _answers_to_world(armature) -> bool:
+    """Whether its bones go elsewhere when it stands elsewhere: to targets of constraints or drivers."""
+    drivers = armature.animation_data.drivers if armature.animation_data else ()
+    return len(drivers) > 0 or any(not c.mute for bone in armature.pose.bones for c in bone.constraints)
+
+
 class Trial:
     """with Trial(...) as trial: ...    without a yield in it."""
 
@@ -54,9 +60,10 @@ class Trial:
         copy.data = note("armatures", armature.data.copy())
         copy.ossify.memory = None
         self._copy_actions(copy)
-        copy.parent = None
-        copy.constraints.clear()
-        copy.hide_viewport = False
+        copy.data.pose_position, copy.hide_viewport = "POSE", False
+        if not _answers_to_world(armature):
+            copy.parent = None
+            copy.constraints.clear()
         _aim_all(copy, armature)
         self.armature, self.meshes = Handle.of("objects", copy), []
         for obj in meshes:

@@ -260,6 +260,9 @@ def _check_copy(obj, armature) -> None:
 def _found_on_rig(armature, source: standing.Skin, copy, limit: float) -> matching.Match:
     place = np.linalg.inv(matrix_of(armature)) @ matrix_of(copy)
     points = positions(copy.data).astype(np.float64) @ place[:3, :3].T + place[:3, 3]
+    lost = ~np.isfinite(points).all(axis=1)
+    if lost.any():
+        raise Refusal(f"{copy.name} has no finite position for vertex {int(lost.argmax())}.")
     rest = source.rest[source.moved]
     found = matching.match(points, triangles_of(copy.data), rest, source.moved_triangles(), limit)
     matching.check(found, copy.name, armature.name, limit)

@@ -329,6 +329,15 @@ def test_a_copy_elsewhere_is_refused(shift):
     assert not copy.modifiers
 
 
+def test_a_copy_with_a_vertex_nowhere_is_refused():
+    _, armature, mesh = rigged()
+    copy = subdivided(mesh)
+    copy.data.vertices[7].co.x = float("nan")
+    with pytest.raises(painting.Refusal, match="Dense has no finite position for vertex 7"):
+        convert.run(painting.transfer(bpy.context, armature, [copy], matching.LIMIT))
+    assert not copy.vertex_groups
+
+
 def test_a_copy_that_shares_the_mesh_is_refused():
     _, armature, mesh = rigged()
     copy = mesh.copy()

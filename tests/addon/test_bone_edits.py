@@ -291,6 +291,33 @@ def test_a_split_bone_moves_its_halves(creature):
     assert new.rstrip("LR.").rstrip("0123456789") == name.rstrip("LR.").rstrip("0123456789")
 
 
+def test_vertices_that_are_held_stay_where_they_are_when_their_bone_is_split(creature):
+    """Half of them keep their weights, so the bone keeps its motion, and the new one is put beside it."""
+    source, armature, mesh = creature
+    held = np.arange(len(mesh.data.vertices)) % 2 == 0
+    changes.hold_vertices(mesh.data, held, True)
+    before, weights, far = error(source, mesh), painted(mesh), scenes.seen_frames(mesh, TIMES)
+    found = convert.run(bone_growth.split(bpy.context, armature, "Side.001.L"))
+    assert error(source, mesh) < before
+    assert found.after < found.before
+    assert [row for row, stays in zip(painted(mesh), held, strict=True) if stays] == [
+        row for row, stays in zip(weights, held, strict=True) if stays
+    ]
+    moved = np.abs(scenes.seen_frames(mesh, TIMES) - far)[:, held].max()
+    assert moved < 0.02 * scenes.size_of(scenes.positions(mesh.data))
+
+
+@pytest.mark.parametrize("way", ["locked", "held"])
+def test_a_bone_whose_weights_are_held_is_not_split(creature, way):
+    _, armature, mesh = creature
+    if way == "locked":
+        mesh.vertex_groups["Side.001.L"].lock_weight = True
+    else:
+        changes.hold_bone(armature.data.bones["Side.001.L"], True)
+    with pytest.raises(options.Refusal, match=r"The weights of Side\.001\.L are held"):
+        convert.run(bone_growth.split(bpy.context, armature, "Side.001.L"))
+
+
 def test_what_moves_alike_is_not_split():
     stick = scenes.tube(rings=4)
     for frame in (1, 8):

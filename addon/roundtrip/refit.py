@@ -28,7 +28,7 @@ from ..rig import actions, channels, heat, played, report, rewrite, rig_record, 
 from ..rig.handles import Handle, Place, was_changed
 from ..rig.keying import Keyed
 from ..rig.trial import Trial, keyed_of
-from . import amend, joint_refit, memory, other_clips, refit_start, relocation
+from . import amend, applied, joint_refit, memory, other_clips, refit_start, relocation
 from .changes import HELD, Changes, find, note
 from .refit_solve import replayable, solve
 from .refit_start import Start, start_of
@@ -103,6 +103,7 @@ def check(armature) -> tuple[memory.Snapshot, Changes]:
             f"{changes.retopologised[0]} has other vertices or faces than when the rig was made: the motion"
             " does not fit it any more. Undo that, or convert the source again."
         )
+    applied.check(armature, now, changes.moved)
     return now, changes
 
 

@@ -28,7 +28,7 @@ from ..rig import actions, channels, heat, played, report, rewrite, rig_record, 
 from ..rig.handles import Handle, Place, was_changed
 from ..rig.keying import Keyed
 from ..rig.trial import Trial, keyed_of
-from . import amend, applied, joint_refit, memory, other_clips, refit_start, relocation
+from . import amend, applied, joint_refit, memory, other_clips, refit_start, relocation, renamed
 from .changes import HELD, Changes, find, note
 from .refit_solve import replayable, solve
 from .refit_start import Start, start_of
@@ -96,6 +96,7 @@ def check(armature) -> tuple[memory.Snapshot, Changes]:
     if sentence:
         raise Refusal(sentence)
     standing.check(armature)
+    renamed.check(armature)
     now = memory.read(armature)
     changes = find(armature, now)
     if changes.retopologised:

@@ -34,7 +34,7 @@ from ..rig.keying import ROOT
 from ..rig.rig_record import remember_clip
 from ..rig.trial import Trial
 from ..skeleton.placement import diagonal
-from . import edits
+from . import edits, renamed
 from .track_rig import Standing, stand
 
 _FREE_SHARE = 0.5  # of the solving, before joints are made to hold
@@ -170,6 +170,7 @@ def _check(armature) -> None:
     sentence = trouble(armature)
     if sentence:
         raise Refusal(sentence)
+    renamed.check(armature)
     edits.check_keys(armature)
 
 

@@ -24,6 +24,7 @@ from ..skeleton.placement import diagonal
 from . import changes, memory, refit, refit_start
 from .quadrics import Quadrics, at, widest
 
+_ROUNDING = 1e-6  # of a sum of weights
 _MODES = {"EDIT": "Edit Mode", "SCULPT": "Sculpt Mode"}
 
 
@@ -108,6 +109,10 @@ class Subject:
         """[t][3] of the vertices alone, which count from 0"""
         return self.skin.moved_triangles()
 
+    def full(self) -> np.ndarray:
+        """[v] whether held groups have more than all of the weight: then no other can be solved"""
+        return self.skin.painted[self.rows][:, self.locked()].sum(axis=1, dtype=np.float64) > 1 + _ROUNDING
+
     def locked(self) -> np.ndarray:
         """[b] whether the bone's weights are held"""
         return self.holds.groups
@@ -128,10 +133,10 @@ def _subject(place: Place, armature, now: memory.Snapshot, changed: changes.Chan
     skin = standing.read_skin(armature, names, memory.meshes_of(armature))
     transforms = played.read_transforms(armature, names)
     holds = changes.holds(armature, skin, names, changed)
-    handle, mark = Handle.of("objects", armature), memory.print_of(now)
-    return Subject(
-        place, handle, mark, names, skin, np.flatnonzero(skin.moved), times, transforms, None, holds
-    )
+    handle, mark, rows = Handle.of("objects", armature), memory.print_of(now), np.flatnonzero(skin.moved)
+    subject = Subject(place, handle, mark, names, skin, rows, times, transforms, None, holds)
+    holds.vertices[rows] |= subject.full()
+    return subject
 
 
 def check_keys(armature, changed: changes.Changes | None = None) -> None:

@@ -57,6 +57,7 @@ def chosen(subject: edits.Subject, only: str | None = None) -> np.ndarray:
             if obj.data.use_paint_mask or obj.data.use_paint_mask_vertex:
                 obj.data.vertices.foreach_get("select", selected)
             result[rows] = selected & ~changes.held_vertices(obj.data)
+    result[subject.rows] &= ~subject.full()
     if not result[subject.rows].any():
         raise Refusal("No vertex that may change is selected: select some, or turn the paint mask off.")
     return result[subject.rows]

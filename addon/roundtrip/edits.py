@@ -150,6 +150,19 @@ def check_keys(armature, changed: changes.Changes | None = None) -> None:
         )
 
 
+def _check_moved(subject: Subject) -> None:
+    """Refuses a rig with vertices that have lost their weights, unless that is how they are kept: they would
+    not count, however far they are off."""
+    lost = ~subject.skin.moved & ~subject.holds.vertices
+    for obj, rows in zip(subject.skin.meshes, subject.skin.slices, strict=True):
+        count = int(lost[rows].sum())
+        if count:
+            words = "1 vertex follows" if count == 1 else f"{count} vertices follow"
+            raise Refusal(
+                f"{words} no bone in {obj.name}: refit {subject.handle.name} first, for weights of theirs."
+            )
+
+
 def read(context, armature, motion: bool = True) -> Generator[Step, None, Subject]:
     """The rig as it stands, and with `motion` what it was made from; by that no rig is judged whose keys mean
     another motion."""
@@ -161,6 +174,8 @@ def read(context, armature, motion: bool = True) -> Generator[Step, None, Subjec
         now = memory.read(armature)
         changed = changes.find(armature, now)
     subject = _subject(Place.of(context.scene, context.view_layer), armature, now, changed)
+    if motion:
+        _check_moved(subject)
     yield step("Reading", 0.0)
     if motion:
         reading = recapture.motion_of(subject.place, subject.handle, subject.skin, "KEPT")

@@ -318,6 +318,19 @@ def test_a_bone_whose_weights_are_held_is_not_split(creature, way):
         convert.run(bone_growth.split(bpy.context, armature, "Side.001.L"))
 
 
+def test_vertices_that_lost_their_bone_are_refitted_first(creature):
+    """They stand still, far from where they should be, and no bone's error would tell."""
+    armature = creature[1]
+    scenes.select(armature)
+    bpy.ops.object.mode_set(mode="EDIT")
+    armature.data.edit_bones.remove(armature.data.edit_bones["Side.002.R"])
+    bpy.ops.object.mode_set(mode="OBJECT")
+    with pytest.raises(options.Refusal, match="vertices follow no bone in Creature Rigged: refit"):
+        convert.run(bone_growth.add_at_worst(bpy.context, armature))
+    assert bpy.ops.ossify.refit() == {"FINISHED"}
+    convert.run(bone_growth.add_at_worst(bpy.context, armature))
+
+
 def test_what_moves_alike_is_not_split():
     stick = scenes.tube(rings=4)
     for frame in (1, 8):

@@ -88,7 +88,8 @@ class Subject:
 
     @property
     def size(self) -> float:
-        return diagonal(self.rest)
+        """As in the rig's report; where a refit was free to, it has changed the rest shape, and its box."""
+        return self.armature.ossify.size or diagonal(self.rest)
 
     def weights(self) -> np.ndarray:
         """[v][b] float64 of sum 1: locked groups as painted, the others with what those leave"""

@@ -113,8 +113,18 @@ def test_motion_in_a_file_beside_the_blend(tmp_path):
         with pytest.raises(options.Refusal, match="does not hold the motion of Sheet Rig, or is damaged"):
             refitted(result.armature)
     file.unlink()
-    with pytest.raises(options.Refusal, match="choose another one"):
+    with pytest.raises(
+        options.Refusal, match="choose another one"
+    ):
         refitted(result.armature)
+
+
+@pytest.mark.parametrize("motion", ["KEPT", "SOURCE"])
+def test_the_rigs_own_mesh_is_no_source(motion):
+    result = sheet_rig(keep_motion="NONE")
+    result.armature.ossify.sources[0].object = result.meshes[0]
+    with pytest.raises(options.Refusal, match="Sheet Rigged is moved by Sheet Rig itself"):
+        refitted(result.armature, motion=motion)
 
 
 def higher(armature):

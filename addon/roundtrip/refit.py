@@ -80,13 +80,30 @@ def trouble(armature) -> str | None:
     if record.memory is None or "bones" not in record.memory:
         return f"{armature.name} remembers nothing of how it was made: convert its source again."
     if not memory.meshes_of(armature):
-        return f"{armature.name} moves none of the meshes that it was made with."
+        return _no_mesh(armature)
     if not memory.is_kept(armature) and not sources_are_here(armature):
-        return (
-            f"The motion of {armature.name} was not kept, and its source is gone: choose another one with the"
-            " same mesh."
-        )
+        return _no_motion(armature)
     return played.trouble(armature)
+
+
+def _no_mesh(armature) -> str:
+    for item in armature.ossify.meshes:
+        if item.object and any(m.type == "ARMATURE" and m.object == armature for m in item.object.modifiers):
+            return (
+                f"{item.object.name} is not a child of {armature.name} any more: parent it to the armature"
+                " again, as an object."
+            )
+    return f"{armature.name} moves none of the meshes that it was made with."
+
+
+def _no_motion(armature) -> str:
+    file, choose = bpy.path.basename(armature.ossify.motion_file), "choose another one with the same mesh."
+    if not file:
+        return f"The motion of {armature.name} was not kept, and its source is gone: {choose}"
+    return (
+        f"The motion of {armature.name} is kept in {file}, which is not beside this .blend, and its source is"
+        f" gone: put the file there, or {choose}"
+    )
 
 
 def check(armature) -> tuple[memory.Snapshot, Changes]:

@@ -114,7 +114,7 @@ def test_motion_in_a_file_beside_the_blend(tmp_path):
             refitted(result.armature)
     file.unlink()
     with pytest.raises(
-        options.Refusal, match="choose another one"
+        options.Refusal, match=f"kept in {file.name}, which is not beside.*choose another one"
     ):
         refitted(result.armature)
 

@@ -44,7 +44,7 @@ from .options import (
     TrackOptions,
 )
 from .rig import standing
-from .roundtrip import track
+from .roundtrip import renamed, track
 from .roundtrip.refit import refit
 from .ui.properties import words_of
 from .ui.properties_bake import bake_words_of
@@ -178,6 +178,7 @@ def _refit_one(arguments, options: RefitOptions) -> None:
         for rig in rigs:
             if arguments.object and rig.name not in arguments.object:
                 continue
+            renamed.follow(rig)
             steps = refit(bpy.context.scene, bpy.context.view_layer, rig, options)
             result = run(steps, _Progress(path.name, arguments.quiet))
             before, after = (report.percent(report.rms) for report in (result.before, result.after))
@@ -221,6 +222,7 @@ def _track_one(path: Path, rig, arguments, options: TrackOptions) -> dict:
     """The source is read beside the rig, and taken out again."""
     with inputs.Opened(path, arguments.object, arguments.cache, beside=True) as opened:
         options = dataclasses.replace(options, name=path.stem)
+        renamed.follow(rig)
         steps = track.track(bpy.context.scene, bpy.context.view_layer, rig, opened.objects(), options)
         result = run(steps, _Progress(path.name, arguments.quiet))
         opened.remove()

@@ -103,15 +103,6 @@ def each(stage: str, work: Generator[float, None, object], first=0.0, last=1.0) 
         work.close()
 
 
-def at_once(work: Generator[float, None, object]) -> object:
-    """The value of a stage without a step in it: what it makes in the file must not be seen from outside."""
-    try:
-        while True:
-            next(work)
-    except StopIteration as end:
-        return end.value
-
-
 def watch(job: native.Job, motion: Motion, first: float, last: float) -> Generator[Step, None, tuple]:
     """The steps of a job that is a part of the solving, from `first` to `last`; its answer."""
     with job:

@@ -81,6 +81,18 @@ def trouble(objects, view_layer) -> str | None:
     return sources.first_trouble(meshes, view_layer)
 
 
+def _check_path(filepath: str, kind: str) -> None:
+    """Refuses what would become a file that nobody looks for: one in the folder that Blender was started in,
+    or one named after a folder."""
+    if filepath.startswith("//") and not bpy.data.filepath:
+        raise Refusal(
+            "The cache shall be written beside the .blend, and that is not saved yet: save it, or name a"
+            " folder."
+        )
+    if with_ending(filepath, kind) != filepath and Path(bpy.path.abspath(filepath)).is_dir():
+        raise Refusal(f"{filepath} is a folder: name a file in it.")
+
+
 def check(scene, view_layer, objects, options: BakeOptions) -> None:
     """Refuses, before anything is read, what cannot be baked."""
     sentence = trouble(objects, view_layer) or range_contradiction(options, scene)
@@ -89,6 +101,8 @@ def check(scene, view_layer, objects, options: BakeOptions) -> None:
     frame_range(scene, options)
     if options.to != "SHAPE_KEYS" and not options.filepath:
         raise Refusal("There is no file to write to: name one.")
+    if options.to != "SHAPE_KEYS":
+        _check_path(options.filepath, options.to)
     if options.to in _EXPORTED:
         outputs.need_exporter(Path(with_ending(options.filepath, options.to)))
 

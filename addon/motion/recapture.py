@@ -50,6 +50,9 @@ def _captured(place: Place, handle: Handle) -> Generator[float, None, memory.Kep
     """The source as it moves now; hidden ones are shown while they are read."""
     (scene, layer), armature = place.get(), handle.get()
     objects = _objects(armature)
+    for obj in objects:
+        if obj in standing.meshes_of(armature):
+            raise Refusal(f"{obj.name} is moved by {armature.name} itself: choose another source.")
     settings = armature.ossify.settings.options()
     if settings.frames != "POSES":
         settings.frames = "CUSTOM"

@@ -163,7 +163,8 @@ class Source:
                 f"{self.names} has other vertices than the rig: found by position, the farthest at"
                 f" {self.targets.farthest:.2g} % of the size."
             )
-        self.notes += _size_note(rest, skin.rest, self.names)
+        if pairs is not None:  # found by position at rest, it has the rig's size
+            self.notes += _size_note(rest, skin.rest, self.names)
 
     @property
     def names(self) -> str:

@@ -206,6 +206,12 @@ class _Stage:
             if clip.rows.start == row:
                 actions.assign(self.built.armature.get(), handle.get())
 
+    def play_on(self, row: int) -> None:
+        """Gives it that of the clip which this row is in the middle of."""
+        for _, clip in self.built.actions:
+            if clip.rows.start < row < clip.rows.stop:
+                self.play(clip.rows.start)
+
     def replay(self, row: int, out: np.ndarray) -> None:
         """out [v][3]: where Blender puts the vertices, in the armature's space"""
         self.play(row)
@@ -236,25 +242,56 @@ def _library_replay(motion: Motion, rig: Rig, row: int) -> np.ndarray:
     return native.evaluate(motion.rest, motion.frames[rows], part).frames
 
 
+class Measuring:
+    """A rig measured row by row, on one copy or on several, each of which plays a part of the motion."""
+
+    def __init__(self, motion: Motion, rig: Rig):
+        frames, vertices = motion.frames.shape[:2]
+        self.motion, self.rig, self.row = motion, rig, 0
+        self._distances = np.empty((frames, vertices), np.float32)
+        self._replayed, self._expected, self._moved = np.empty((vertices, 3)), None, 0.0
+
+    @property
+    def ended(self) -> bool:
+        return self.row == len(self._distances)
+
+    @property
+    def fraction(self) -> float:
+        return self.row / len(self._distances)
+
+    def play(self, built: Built) -> Generator[float, None, None]:
+        """Plays the rows that are left, as far as it is asked to; yields how far it is, 0 to 1."""
+        stage = _Stage(built, self.motion)
+        shown = stage.show_live_modifiers(None)
+        stage.play_on(self.row)
+        while not self.ended:
+            self._measure(stage)
+            self.row += 1
+            yield self.fraction
+        stage.play(0)
+        stage.show_live_modifiers(shown)
+
+    def _measure(self, stage: _Stage) -> None:
+        row, replayed = self.row, self._replayed
+        if row % _BLOCK == 0:
+            self._expected = _library_replay(self.motion, self.rig, row)
+        stage.replay(row, replayed)
+        self._distances[row] = np.sqrt(((replayed - self.motion.frames[row]) ** 2).sum(axis=1))
+        moved = float(((replayed - self._expected[row % _BLOCK]) ** 2).sum(axis=1).max())
+        self._moved = max(self._moved, moved)
+
+    def report(self, built: Built, info: Info, free: Info | None) -> Report:
+        """Once it has ended."""
+        return _report(built, self.motion, self.rig, info, free, self._distances, math.sqrt(self._moved))
+
+
 def measure(
     built: Built, motion: Motion, rig: Rig, info: Info, free: Info | None
 ) -> Generator[float, None, Report]:
     """Plays the rig in the workshop; yields how far it is, 0 to 1. `free`: of the rig before joints held."""
-    frames, vertices = motion.frames.shape[:2]
-    stage = _Stage(built, motion)
-    shown = stage.show_live_modifiers(None)
-    distances = np.empty((frames, vertices), np.float32)
-    replayed, moved, expected = np.empty((vertices, 3)), 0.0, None
-    for row in range(frames):
-        if row % _BLOCK == 0:
-            expected = _library_replay(motion, rig, row)
-        stage.replay(row, replayed)
-        distances[row] = np.sqrt(((replayed - motion.frames[row]) ** 2).sum(axis=1))
-        moved = max(moved, float(((replayed - expected[row % _BLOCK]) ** 2).sum(axis=1).max()))
-        yield (row + 1) / frames
-    stage.play(0)
-    stage.show_live_modifiers(shown)
-    return _report(built, motion, rig, info, free, distances, math.sqrt(moved))
+    measuring = Measuring(motion, rig)
+    yield from measuring.play(built)
+    return measuring.report(built, info, free)
 
 
 def _joint_notes(skeleton: Skeleton | None) -> list[str]:

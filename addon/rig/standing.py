@@ -45,8 +45,13 @@ def bone_names(armature) -> list[str]:
 
 def check(armature) -> None:
     """Refuses what is no longer a rig of Ossify's."""
-    if ROOT not in armature.data.bones or not bone_names(armature):
-        raise Refusal(f"{armature.name} has lost its bone {ROOT}, or all the others.")
+    if ROOT not in armature.data.bones:
+        raise Refusal(
+            f"{armature.name} has lost its bone {ROOT}, which carries the body: call it {ROOT} again if it"
+            " was renamed, or undo that."
+        )
+    if not bone_names(armature):
+        raise Refusal(f"{armature.name} has no bone left that deforms a mesh: undo that, or convert again.")
 
 
 def with_bones(armature, names: list[str]):

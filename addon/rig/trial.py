@@ -34,11 +34,17 @@ def _aim_all(armature, old) -> None:
                     target.id = armature
 
 
+def _answers_to_world(armature) -> bool:
+    """Whether its bones go elsewhere when it stands elsewhere: to targets of constraints or drivers."""
+    drivers = armature.animation_data.drivers if armature.animation_data else ()
+    return len(drivers) > 0 or any(not c.mute for bone in armature.pose.bones for c in bone.constraints)
+
+
 class Trial:
     """with Trial(...) as trial: ...    without a yield in it."""
 
     def __init__(self, armature, meshes: list, names: list[str]):
-        self._maker = Maker()
+        self._maker, self.armature = Maker(), None
         self.original, self.names = Handle.of("objects", armature), names
         self.originals = [Handle.of("objects", obj) for obj in meshes]
         try:
@@ -54,9 +60,10 @@ class Trial:
         copy.data = note("armatures", armature.data.copy())
         copy.ossify.memory = None
         self._copy_actions(copy)
-        copy.parent = None
-        copy.constraints.clear()
-        copy.hide_viewport = False
+        copy.data.pose_position, copy.hide_viewport = "POSE", False
+        if not _answers_to_world(armature):
+            copy.parent = None
+            copy.constraints.clear()
         _aim_all(copy, armature)
         self.armature, self.meshes = Handle.of("objects", copy), []
         for obj in meshes:
@@ -105,7 +112,15 @@ class Trial:
         parts = self.scene, self.scene, self.armature, self.meshes, self.names, keyed, None, made
         return Built(*parts, self._clips())
 
+    def _adopt(self) -> None:
+        """An action that was made for the copy, because the rig has none, goes with it."""
+        copy = self.armature.find() if self.armature is not None else None
+        action = keys.action_of(copy) if copy is not None else None
+        if action is not None and Handle.of("actions", action) not in self._maker.made:
+            self._maker.note("actions", action)
+
     def remove(self) -> None:
+        self._adopt()
         discard(self._maker.made)
 
     def __enter__(self):

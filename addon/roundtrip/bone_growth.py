@@ -126,9 +126,9 @@ def _middles(subject: edits.Subject, fit: Fit, pair: list[int]) -> np.ndarray:
     return shares.T @ subject.rest / shares.sum(axis=0)[:, None]
 
 
-def _swap(fit: Fit, a: int, b: int, rows: np.ndarray) -> None:
-    """Two bones change places, and vertices [v] go with them."""
-    fit.weights[np.ix_(rows, [a, b])] = fit.weights[np.ix_(rows, [b, a])]
+def _swap(fit: Fit, a: int, b: int) -> None:
+    """Two bones change places, and their vertices go with them."""
+    fit.weights[:, [a, b]] = fit.weights[:, [b, a]]
     fit.transforms[:, [a, b]] = fit.transforms[:, [b, a]]
 
 
@@ -172,9 +172,11 @@ def _parted(subject: edits.Subject, fit: Fit, b: int) -> tuple[_Cut | None, nati
     if not bone_change.joined(subject.armature) or abs(apart @ way) <= along:
         return None, None
     if apart @ way < 0:
-        if subject.holds.transforms[:, b].any():  # what is held of its motion is not the other's
+        held = subject.holds.vertices[subject.rows]
+        # what is held of its motion is not the other's, nor are the vertices that keep their weights on it
+        if subject.holds.transforms[:, b].any() or (fit.weights[held][:, [b, far]] > 0).any():
             return None, None
-        _swap(fit, b, far, ~subject.holds.vertices[subject.rows])
+        _swap(fit, b, far)
     joint, skeleton = _joint(subject, fit, far, b)
     return _cut(subject, fit, b, joint), skeleton
 
@@ -184,6 +186,11 @@ def split(context, armature, name: str) -> Generator[Step, None, bone_change.Edi
     bone stands beside the old one."""
     subject = yield from edits.read(context, armature)
     b, count = bone_change.number_of(subject, name), len(subject.names)
+    if subject.locked()[b]:
+        raise Refusal(
+            f"The weights of {name} are held, so that it cannot be split: unlock its vertex group, or let go"
+            " of the bone."
+        )
     before = subject.error(subject.quadrics())
     grown, touched = _grown(subject, b)
     new = bone_change.next_name(subject.armature, name)

@@ -24,6 +24,7 @@ from ..skeleton.placement import diagonal
 from . import changes, memory, refit, refit_start
 from .quadrics import Quadrics, at, widest
 
+_ROUNDING = 1e-6  # of a sum of weights
 _MODES = {"EDIT": "Edit Mode", "SCULPT": "Sculpt Mode"}
 
 
@@ -87,7 +88,8 @@ class Subject:
 
     @property
     def size(self) -> float:
-        return diagonal(self.rest)
+        """As in the rig's report; where a refit was free to, it has changed the rest shape, and its box."""
+        return self.armature.ossify.size or diagonal(self.rest)
 
     def weights(self) -> np.ndarray:
         """[v][b] float64 of sum 1: locked groups as painted, the others with what those leave"""
@@ -107,6 +109,10 @@ class Subject:
     def triangles(self) -> np.ndarray:
         """[t][3] of the vertices alone, which count from 0"""
         return self.skin.moved_triangles()
+
+    def full(self) -> np.ndarray:
+        """[v] whether held groups have more than all of the weight: then no other can be solved"""
+        return self.skin.painted[self.rows][:, self.locked()].sum(axis=1, dtype=np.float64) > 1 + _ROUNDING
 
     def locked(self) -> np.ndarray:
         """[b] whether the bone's weights are held"""
@@ -128,10 +134,10 @@ def _subject(place: Place, armature, now: memory.Snapshot, changed: changes.Chan
     skin = standing.read_skin(armature, names, memory.meshes_of(armature))
     transforms = played.read_transforms(armature, names)
     holds = changes.holds(armature, skin, names, changed)
-    handle, mark = Handle.of("objects", armature), memory.print_of(now)
-    return Subject(
-        place, handle, mark, names, skin, np.flatnonzero(skin.moved), times, transforms, None, holds
-    )
+    handle, mark, rows = Handle.of("objects", armature), memory.print_of(now), np.flatnonzero(skin.moved)
+    subject = Subject(place, handle, mark, names, skin, rows, times, transforms, None, holds)
+    holds.vertices[rows] |= subject.full()
+    return subject
 
 
 def check_keys(armature, changed: changes.Changes | None = None) -> None:
@@ -145,6 +151,19 @@ def check_keys(armature, changed: changes.Changes | None = None) -> None:
         )
 
 
+def _check_moved(subject: Subject) -> None:
+    """Refuses a rig with vertices that have lost their weights, unless that is how they are kept: they would
+    not count, however far they are off."""
+    lost = ~subject.skin.moved & ~subject.holds.vertices
+    for obj, rows in zip(subject.skin.meshes, subject.skin.slices, strict=True):
+        count = int(lost[rows].sum())
+        if count:
+            words = "1 vertex follows" if count == 1 else f"{count} vertices follow"
+            raise Refusal(
+                f"{words} no bone in {obj.name}: refit {subject.handle.name} first, for weights of theirs."
+            )
+
+
 def read(context, armature, motion: bool = True) -> Generator[Step, None, Subject]:
     """The rig as it stands, and with `motion` what it was made from; by that no rig is judged whose keys mean
     another motion."""
@@ -156,6 +175,8 @@ def read(context, armature, motion: bool = True) -> Generator[Step, None, Subjec
         now = memory.read(armature)
         changed = changes.find(armature, now)
     subject = _subject(Place.of(context.scene, context.view_layer), armature, now, changed)
+    if motion:
+        _check_moved(subject)
     yield step("Reading", 0.0)
     if motion:
         reading = recapture.motion_of(subject.place, subject.handle, subject.skin, "KEPT")

@@ -15,6 +15,7 @@ import dataclasses
 import hashlib
 import json
 import os
+import zipfile
 import zlib
 from pathlib import Path
 
@@ -136,8 +137,11 @@ def recall(armature) -> Kept | None:
     try:
         with np.load(path) as arrays:
             kept = Kept(arrays["frames"], arrays.get("rest"))
-    except (OSError, ValueError, KeyError, EOFError) as error:
-        raise Refusal(f"{path} does not hold the motion of {armature.name}: {error}.") from None
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        raise Refusal(
+            f"{path} does not hold the motion of {armature.name}, or is damaged: put it there again, or"
+            " remove it and choose a source."
+        ) from None
     shape = armature.ossify.memory["shape"] if armature.ossify.memory else kept.frames.shape
     if tuple(shape[:2]) != kept.frames.shape[:2]:
         raise Refusal(f"{path} holds the motion of another rig, not that of {armature.name}.")

@@ -57,6 +57,7 @@ def chosen(subject: edits.Subject, only: str | None = None) -> np.ndarray:
             if obj.data.use_paint_mask or obj.data.use_paint_mask_vertex:
                 obj.data.vertices.foreach_get("select", selected)
             result[rows] = selected & ~changes.held_vertices(obj.data)
+    result[subject.rows] &= ~subject.full()
     if not result[subject.rows].any():
         raise Refusal("No vertex that may change is selected: select some, or turn the paint mask off.")
     return result[subject.rows]
@@ -260,6 +261,9 @@ def _check_copy(obj, armature) -> None:
 def _found_on_rig(armature, source: standing.Skin, copy, limit: float) -> matching.Match:
     place = np.linalg.inv(matrix_of(armature)) @ matrix_of(copy)
     points = positions(copy.data).astype(np.float64) @ place[:3, :3].T + place[:3, 3]
+    lost = ~np.isfinite(points).all(axis=1)
+    if lost.any():
+        raise Refusal(f"{copy.name} has no finite position for vertex {int(lost.argmax())}.")
     rest = source.rest[source.moved]
     found = matching.match(points, triangles_of(copy.data), rest, source.moved_triangles(), limit)
     matching.check(found, copy.name, armature.name, limit)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import time
 from collections.abc import Generator
 from typing import NamedTuple
 
@@ -18,7 +19,7 @@ import bpy
 import numpy as np
 
 from .. import native
-from ..convert import Clock, Step, at_once, each, step
+from ..convert import Clock, Step, each, step
 from ..motion import sources
 from ..motion.capture import Motion
 from ..motion.recapture import motion_of, sources_are_here
@@ -27,7 +28,7 @@ from ..rig import actions, channels, heat, played, report, rewrite, rig_record, 
 from ..rig.handles import Handle, Place, was_changed
 from ..rig.keying import Keyed
 from ..rig.trial import Trial, keyed_of
-from . import amend, joint_refit, memory, other_clips, refit_start, relocation
+from . import amend, applied, joint_refit, memory, other_clips, refit_start, relocation, renamed
 from .changes import HELD, Changes, find, note
 from .refit_solve import replayable, solve
 from .refit_start import Start, start_of
@@ -35,6 +36,7 @@ from .refit_start import Start, start_of
 _WHOLE = 1e-5  # weights whose sum is nearer to 1 are whole
 _RISEN = 1e-5  # relative: an error that is larger by more has risen
 _ROUNDING = 1e-6  # of the size: what it may rise by when new bones are given vertices
+_PART = 0.1  # seconds that a rig is played for in one step, at least
 _SHORT = 1.02  # times what the solver promised: what Blender shows is another motion
 
 
@@ -78,13 +80,30 @@ def trouble(armature) -> str | None:
     if record.memory is None or "bones" not in record.memory:
         return f"{armature.name} remembers nothing of how it was made: convert its source again."
     if not memory.meshes_of(armature):
-        return f"{armature.name} moves none of the meshes that it was made with."
+        return _no_mesh(armature)
     if not memory.is_kept(armature) and not sources_are_here(armature):
-        return (
-            f"The motion of {armature.name} was not kept, and its source is gone: choose another one with the"
-            " same mesh."
-        )
+        return _no_motion(armature)
     return played.trouble(armature)
+
+
+def _no_mesh(armature) -> str:
+    for item in armature.ossify.meshes:
+        if item.object and any(m.type == "ARMATURE" and m.object == armature for m in item.object.modifiers):
+            return (
+                f"{item.object.name} is not a child of {armature.name} any more: parent it to the armature"
+                " again, as an object."
+            )
+    return f"{armature.name} moves none of the meshes that it was made with."
+
+
+def _no_motion(armature) -> str:
+    file, choose = bpy.path.basename(armature.ossify.motion_file), "choose another one with the same mesh."
+    if not file:
+        return f"The motion of {armature.name} was not kept, and its source is gone: {choose}"
+    return (
+        f"The motion of {armature.name} is kept in {file}, which is not beside this .blend, and its source is"
+        f" gone: put the file there, or {choose}"
+    )
 
 
 def check(armature) -> tuple[memory.Snapshot, Changes]:
@@ -94,6 +113,7 @@ def check(armature) -> tuple[memory.Snapshot, Changes]:
     if sentence:
         raise Refusal(sentence)
     standing.check(armature)
+    renamed.check(armature)
     now = memory.read(armature)
     changes = find(armature, now)
     if changes.retopologised:
@@ -101,6 +121,7 @@ def check(armature) -> tuple[memory.Snapshot, Changes]:
             f"{changes.retopologised[0]} has other vertices or faces than when the rig was made: the motion"
             " does not fit it any more. Undo that, or convert the source again."
         )
+    applied.check(armature, now, changes.moved)
     return now, changes
 
 
@@ -303,18 +324,33 @@ class _Read(NamedTuple):
 
     handle: Handle
     mark: bytes  # of what was read
+    shape: tuple  # the part of it that is quickly told
 
-    def wake(self, start: Start):
-        """The armature, after a step; refuses one that cannot be written any more or is another than was
-        read, and finds its meshes again."""
+    def glance(self, start: Start):
+        """The armature, after a step; refuses one that cannot be written any more or to a copy of which what
+        was solved cannot be written, and finds its meshes again."""
         armature = self.handle.get()
         sentence = trouble(armature)
         if sentence:
             raise Refusal(sentence)
-        if memory.print_of(memory.read(armature)) != self.mark:
+        if _shape(armature) != self.shape:
             raise was_changed(armature)
         start.skin.meshes = memory.meshes_of(armature)
         return armature
+
+    def wake(self, start: Start):
+        """The same; refuses one that is another than was read, by as little as a key or a weight."""
+        armature = self.glance(start)
+        if memory.print_of(memory.read(armature)) != self.mark:
+            raise was_changed(armature)
+        return armature
+
+
+def _shape(armature) -> tuple:
+    """Its bones, and how many vertices and which groups its meshes have: these take no time to read."""
+    bones = memory.read_bones(armature)
+    meshes = [(len(obj.data.vertices), obj.vertex_groups.keys()) for obj in memory.meshes_of(armature)]
+    return bones.names, bones.parents, bones.connected, bones.deforms, bones.rests.tobytes(), meshes
 
 
 class _Attempt(NamedTuple):
@@ -330,6 +366,27 @@ class _Attempt(NamedTuple):
         return self.after.percent(self.after.rms) > _SHORT * self.promised
 
 
+def _played(
+    rig: _Read, start: Start, measuring: report.Measuring, wanted: Written | None = None
+) -> Generator[float, None, None]:
+    """Plays the rig, with what is wanted, if that is planned; yields how far it is, 0 to 1.
+
+    Between two steps nothing of the work is in the file: each plays a part of the motion on a copy of its
+    own. A copy is soon made, and as keys are planned soon written; no part is shorter than that takes.
+    """
+    while not measuring.ended:
+        armature, began = rig.glance(start), time.perf_counter()
+        with Trial(armature, start.skin.meshes, start.names) as trial:
+            keyed = None
+            if wanted is not None:
+                keyed = _write(trial.armature.get(), [mesh.get() for mesh in trial.meshes], start, wanted)
+            ready = time.perf_counter()
+            for _ in measuring.play(trial.built(keyed)):
+                if time.perf_counter() - ready >= max(_PART, ready - began):
+                    break
+        yield measuring.fraction
+
+
 def _attempt(
     rig: _Read, start: Start, motion: Motion, options: RefitOptions, clock: Clock
 ) -> Generator[Step, None, _Attempt]:
@@ -337,12 +394,16 @@ def _attempt(
     solved, info = yield from solve(rig.handle, start, motion, options)
     clock.lap("solve")
     yield step("Building", 0.0)
-    armature = rig.wake(start)
-    wanted = _to_write(armature, start, solved)
-    with Trial(armature, start.skin.meshes, start.names) as trial:
+    wanted = _to_write(rig.wake(start), start, solved)
+    yield step("Building", 0.3)
+    with Trial(rig.glance(start), start.skin.meshes, start.names) as trial:
         keyed = _write(trial.armature.get(), [mesh.get() for mesh in trial.meshes], start, wanted)
-        clock.lap("write")
-        after = at_once(report.measure(trial.built(keyed), motion, replayable(solved), info, None))
+        built = trial.built(keyed)
+    clock.lap("write")
+    yield step("Measuring", 0.0)
+    measuring = report.Measuring(motion, replayable(solved))
+    yield from each("Measuring", _played(rig, start, measuring, wanted))
+    after = measuring.report(built, info, None)
     clock.lap("measure")
     yield step("Measuring", 1.0)
     return _Attempt(start, solved, wanted, after, info.rms_percent)
@@ -372,14 +433,17 @@ def _best(
     return tried
 
 
-def _measured(rig: _Read, start: Start, motion: Motion) -> report.Report:
-    """The rig as it is; what is seen of bound bones goes into the start."""
-    armature, given = rig.wake(start), replayable(start.rig)
+def _measured(rig: _Read, start: Start, motion: Motion) -> Generator[float, None, report.Report]:
+    """The rig as it is; what is seen of bound bones goes into the start. Yields how far it is, 0 to 1."""
+    given = replayable(start.rig)
+    measuring = report.Measuring(motion, given)
+    yield from _played(rig, start, measuring)
+    armature = rig.wake(start)
     with Trial(armature, start.skin.meshes, start.names) as trial:
         built = trial.built(keyed_of(armature, start.names))
-        found = at_once(report.measure(built, motion, given, _info(motion, given), None))
         _see_bound(trial.armature.get(), start)
-    return found
+    yield 1.0
+    return measuring.report(built, _info(motion, given), None)
 
 
 def refit(
@@ -391,14 +455,15 @@ def refit(
     now, changes = check(armature)
     if options.motion == "SOURCE":
         memory.check(armature.ossify.settings.options())
-    rig = _Read(Handle.of("objects", armature), memory.print_of(now))
+    rig = _Read(Handle.of("objects", armature), memory.print_of(now), _shape(armature))
     place = Place.of(scene, view_layer)
     start = start_of(armature, options, changes, set(bones), vertices or {})
     mine = start.mine
+    yield step("Reading", 0.0)
     reading = motion_of(place, rig.handle, start.skin, options.motion)
     motion = yield from each("Reading", reading, 0.0, 0.5)
     yield step("Reading", 0.5)
-    before = _measured(rig, start, motion)
+    before = yield from each("Reading", _measured(rig, start, motion), 0.5, 1.0)
     clock.lap("read")
     most = before.rms * (1 + _RISEN) + (_ROUNDING * before.size if start.new else 0.0)
     tried = yield from _best(most, rig, start, motion, options, clock)

@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import native
 from ..motion.capture import matrix_of
-from ..options import RefitOptions
+from ..options import RefitOptions, Refusal
 from ..rig import carriers, channels, played, rewrite, standing
 from ..rig.words import moved_words
 from . import joint_refit, memory, other_clips, relocation
@@ -213,6 +213,11 @@ def _scope(armature, options: RefitOptions, bones, vertices, names, skin):
     frames = np.ones(len(played.times_of(armature)), bool)
     if options.frames == "CUSTOM":
         frames = played.within(armature, options.frame_start, options.frame_end)
+        if not frames.any():
+            raise Refusal(
+                f"{armature.name} was not made from any frame between {options.frame_start} and"
+                f" {options.frame_end}: choose another range."
+            )
     moving = frames[:, None] & chosen
     if options.solve == "WEIGHTS" or options.only == "VERTICES":
         moving[:] = False

@@ -34,7 +34,7 @@ from ..rig.keying import ROOT
 from ..rig.rig_record import remember_clip
 from ..rig.trial import Trial
 from ..skeleton.placement import diagonal
-from . import edits
+from . import edits, renamed
 from .track_rig import Standing, stand
 
 _FREE_SHARE = 0.5  # of the solving, before joints are made to hold
@@ -149,6 +149,9 @@ class _Stage(Trial):
         data.action, data.use_nla = None, False
         self.slices = rig.skin.slices
 
+    def _adopt(self) -> None:
+        """The action that is written on the copy is the artist's to be."""
+
     def replay(self, time: int, out: np.ndarray) -> None:
         """out [v][3]: where Blender puts the vertices, in the armature's space"""
         scene, armature = self.scene.get(), self.armature.get()
@@ -167,6 +170,7 @@ def _check(armature) -> None:
     sentence = trouble(armature)
     if sentence:
         raise Refusal(sentence)
+    renamed.check(armature)
     edits.check_keys(armature)
 
 

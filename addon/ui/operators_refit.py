@@ -7,7 +7,7 @@ from bpy.props import BoolProperty, EnumProperty, IntProperty
 from ..motion import sources
 from ..options import REFIT_FIELDS, RefitOptions, Refusal
 from ..rig import played, standing
-from ..roundtrip import changes, edits, refit
+from ..roundtrip import changes, edits, refit, renamed
 from . import preview, properties_refit
 from .chosen import OfIdleRig, OfRig, allowed, is_selected, rig_of
 from .modal import FAILURES, Working, fail
@@ -90,6 +90,10 @@ class OSSIFY_OT_look_for_changes(OfRig, bpy.types.Operator):
         for obj in (armature, *_meshes(armature)):
             if obj.mode == "EDIT":
                 obj.update_from_editmode()
+        for name in renamed.follow(armature):
+            self.report(
+                {"WARNING"}, f"{name} has the bones' new names now: Blender had not renamed them there"
+            )
         found = changes.note(armature)
         self.report({"INFO"}, ", ".join(words for _, words in found) or "Nothing was changed")
         return {"FINISHED"}

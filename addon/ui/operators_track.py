@@ -6,7 +6,7 @@ from .. import native
 from ..motion import sources, takes
 from ..options import TRACK_FIELDS, Refusal, TrackOptions
 from ..rig import actions, played
-from ..roundtrip import track
+from ..roundtrip import renamed, track
 from . import preview, properties_track
 from .chosen import OfRig, allowed, allowed_now, rig_around, rig_of
 from .modal import FAILURES, Working, fail
@@ -118,6 +118,7 @@ class OSSIFY_OT_play_clip(OfRig, bpy.types.Operator):
         if not 0 <= self.clip < len(clips) or clips[self.clip].action is None:
             return fail(self, Refusal("The action of this clip is gone: track its source again."))
         clip = clips[self.clip]
+        renamed.follow(armature)
         actions.assign(armature, clip.action)
         scene.use_preview_range = True
         scene.frame_preview_start, scene.frame_preview_end = clip.first_frame, clip.last_frame

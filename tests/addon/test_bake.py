@@ -247,6 +247,21 @@ def test_names_are_numbered_as_usual(rig):
     assert {"Sheet Rig Bake", "Sheet Rig Bake.001"} <= set(bpy.data.collections.keys())
 
 
+@pytest.mark.parametrize("kind", ["PC2", "MDD", "ALEMBIC", "USD"])
+def test_a_path_that_nobody_would_look_for_is_refused(rig, tmp_path, monkeypatch, kind):
+    needs(kind)
+    here, folder = tmp_path / "here", tmp_path / "caches"
+    here.mkdir()
+    folder.mkdir()
+    monkeypatch.chdir(here)
+    with pytest.raises(options.Refusal, match="not saved yet"):
+        baked(rig.armature, to=kind, filepath="//walk")
+    for path in (str(folder), f"{folder}/"):
+        with pytest.raises(options.Refusal, match="is a folder: name a file in it"):
+            baked(rig.armature, to=kind, filepath=path)
+    assert sorted(tmp_path.rglob("*")) == [folder, here]
+
+
 def test_paths_relative_to_the_file(rig, tmp_path):
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "scene.blend"))
     rig = bpy.data.objects["Sheet Rig"]

@@ -28,7 +28,7 @@ def creature(request):
 def error(source, mesh):
     """Root mean square over vertices and frames of what Blender shows, percent of the size"""
     apart = scenes.seen_frames(mesh, TIMES) - scenes.seen_frames(source, TIMES)
-    return 100 * np.sqrt((apart**2).sum(axis=2).mean()) / scenes.size_of(scenes.positions(mesh.data))
+    return 100 * np.sqrt((apart**2).sum(axis=2).mean()) / mesh.parent.ossify.size
 
 
 def painted(mesh):
@@ -229,7 +229,7 @@ def test_a_bone_at_the_worst_place_lowers_the_error(creature):
     record = armature.ossify
     assert record.bones == len(names) + 1
     apart = np.linalg.norm(scenes.seen_frames(mesh, TIMES) - scenes.seen_frames(source, TIMES), axis=2)
-    percent = 100 / scenes.size_of(points)
+    percent = 100 / armature.ossify.size
     assert record.rms == pytest.approx(after, rel=1e-3)
     assert record.maximum == pytest.approx(percent * apart.max(), rel=1e-3)
     assert record.percentile_95 == pytest.approx(percent * np.percentile(apart, 95), rel=1e-2)
@@ -289,6 +289,64 @@ def test_a_split_bone_moves_its_halves(creature):
     assert (armature.data.bones[name].head_local - head).length < 1e-6
     assert armature.data.bones[new].parent.name in (name, parent)
     assert new.rstrip("LR.").rstrip("0123456789") == name.rstrip("LR.").rstrip("0123456789")
+
+
+def test_vertices_that_are_held_stay_where_they_are_when_their_bone_is_split(creature):
+    """Half of them keep their weights, so the bone keeps its motion, and the new one is put beside it."""
+    source, armature, mesh = creature
+    held = np.arange(len(mesh.data.vertices)) % 2 == 0
+    changes.hold_vertices(mesh.data, held, True)
+    before, weights, far = error(source, mesh), painted(mesh), scenes.seen_frames(mesh, TIMES)
+    found = convert.run(bone_growth.split(bpy.context, armature, "Side.001.L"))
+    assert error(source, mesh) < before
+    assert found.after < found.before
+    assert [row for row, stays in zip(painted(mesh), held, strict=True) if stays] == [
+        row for row, stays in zip(weights, held, strict=True) if stays
+    ]
+    moved = np.abs(scenes.seen_frames(mesh, TIMES) - far)[:, held].max()
+    assert moved < 0.02 * scenes.size_of(scenes.positions(mesh.data))
+
+
+@pytest.mark.parametrize("way", ["locked", "held"])
+def test_a_bone_whose_weights_are_held_is_not_split(creature, way):
+    _, armature, mesh = creature
+    if way == "locked":
+        mesh.vertex_groups["Side.001.L"].lock_weight = True
+    else:
+        changes.hold_bone(armature.data.bones["Side.001.L"], True)
+    with pytest.raises(options.Refusal, match=r"The weights of Side\.001\.L are held"):
+        convert.run(bone_growth.split(bpy.context, armature, "Side.001.L"))
+
+
+def test_vertices_that_lost_their_bone_are_refitted_first(creature):
+    """They stand still, far from where they should be, and no bone's error would tell."""
+    armature = creature[1]
+    scenes.select(armature)
+    bpy.ops.object.mode_set(mode="EDIT")
+    armature.data.edit_bones.remove(armature.data.edit_bones["Side.002.R"])
+    bpy.ops.object.mode_set(mode="OBJECT")
+    with pytest.raises(options.Refusal, match="vertices follow no bone in Creature Rigged: refit"):
+        convert.run(bone_growth.add_at_worst(bpy.context, armature))
+    assert bpy.ops.ossify.refit() == {"FINISHED"}
+    convert.run(bone_growth.add_at_worst(bpy.context, armature))
+
+
+@pytest.mark.parametrize("creature", [{"rest_correction": "FREE"}], indirect=True)
+def test_errors_are_told_in_percent_of_the_same_size_as_by_a_refit(creature):
+    """With one bone left the solver makes another rest shape, in a smaller box."""
+    source, armature, mesh = creature
+    scenes.select(armature)
+    bpy.ops.object.mode_set(mode="EDIT")
+    for bone in list(armature.data.edit_bones):
+        if bone.name not in ("Root", "Core.001"):
+            armature.data.edit_bones.remove(bone)
+    bpy.ops.object.mode_set(mode="OBJECT")
+    assert bpy.ops.ossify.refit() == {"FINISHED"}
+    told, size = armature.ossify.rms, armature.ossify.size
+    assert abs(scenes.size_of(scenes.positions(mesh.data)) / size - 1) > 0.05
+    found = convert.run(bone_growth.add_at_worst(bpy.context, armature))
+    assert found.before == pytest.approx(told, rel=1e-3)
+    assert found.after == pytest.approx(error(source, mesh), rel=1e-3)
 
 
 def test_what_moves_alike_is_not_split():

@@ -8,8 +8,8 @@ import pytest
 import scenes
 from ossify import convert, options
 from ossify.rig import report
-from ossify.roundtrip import bone_change, bone_growth, track
-from refits import COUNT, bits, creature_rig, edit, error, sheet_rig, source_frames, steps_of
+from ossify.roundtrip import bone_change, bone_growth, refit, track
+from refits import COUNT, bits, creature_rig, edit, error, paint_noise, sheet_rig, source_frames, steps_of
 from test_edits_cancelled import EDITS, rigged, stages_of
 from test_track import bind
 from tracks import FRAMES, sheet
@@ -81,6 +81,13 @@ def track_around_a_constraint():
     return tracking(result, sheet("Second", 0.8))
 
 
+def refit_two_clips():
+    """Painted anew: there is something to write."""
+    result = chain.converted(sheet("First", 0.0), sheet("Second", 0.8), clips="TAKES", bones=6)
+    paint_noise(result.meshes[0], result.armature)
+    return steps_of(result.armature)
+
+
 REFITS = (refit_plain, refit_from_the_source, refit_with_a_bone_more, refit_of_joints, refit_above_a_driver)
 TRACKS = (track_plain, track_around_a_constraint)
 
@@ -100,6 +107,94 @@ def test_nothing_is_made_before_the_last_step(begin):
     assert blocks() - before == made
 
 
+class Stopped:
+    """A clock that stands still: then every frame is a part of its own."""
+
+    @staticmethod
+    def perf_counter():
+        return 0.0
+
+
+FEWEST = 8  # frames of the rigs here
+PARTED = (*REFITS, refit_two_clips)
+
+
+@pytest.fixture
+def frame_by_frame(monkeypatch):
+    monkeypatch.setattr(refit, "_PART", 0.0)
+    monkeypatch.setattr(refit, "time", Stopped)
+
+
+@pytest.mark.usefixtures("frame_by_frame")
+@pytest.mark.parametrize("begin", PARTED)
+def test_nothing_is_made_between_the_parts_of_a_measuring(begin):
+    steps = begin()
+    before, met = blocks(), []
+    for step in chain.unhurried(steps):
+        assert blocks() == before, step
+        met.append(step.stage)
+    assert blocks() == before
+    assert met.count("Measuring") > FEWEST
+    assert met.count("Reading") > FEWEST
+
+
+def outcome(begin):
+    result = convert.run(begin())
+    (mesh,) = (item.object for item in result.armature.ossify.meshes)
+    found = [result.before, result.after]
+    numbers = [
+        (r.rms, r.keys_moved, r.worst_row, r.frame_error.tolist(), r.vertex_error.tolist()) for r in found
+    ]
+    return numbers, bits(result.armature, [mesh])
+
+
+@pytest.mark.parametrize("begin", PARTED)
+def test_measured_in_parts_is_the_same(begin, monkeypatch):
+    monkeypatch.setattr(refit, "_PART", 1e9)
+    whole = outcome(begin)
+    bpy.ops.wm.read_homefile(use_empty=True)
+    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, 8
+    monkeypatch.setattr(refit, "_PART", 0.0)
+    monkeypatch.setattr(refit, "time", Stopped)
+    assert outcome(begin) == whole
+
+
+@pytest.mark.usefixtures("frame_by_frame")
+@pytest.mark.parametrize("stage", ["Reading", "Measuring"])
+def test_cancelled_while_it_is_measured(stage):
+    steps = refit_two_clips()
+    (armature,) = (obj for obj in bpy.data.objects if obj.type == "ARMATURE")
+    meshes = [item.object for item in armature.ossify.meshes]
+    before, whole = bits(armature, meshes), blocks()
+    for _ in range(6):
+        stages_of(steps, stage)
+    steps.close()
+    assert bits(armature, meshes) == before
+    assert blocks() == whole
+
+
+@pytest.mark.usefixtures("frame_by_frame")
+def test_a_group_that_goes_while_it_is_measured_is_told():
+    steps = refit_two_clips()
+    (armature,) = (obj for obj in bpy.data.objects if obj.type == "ARMATURE")
+    (mesh,) = (item.object for item in armature.ossify.meshes)
+    stages_of(steps, "Measuring")
+    mesh.vertex_groups.remove(mesh.vertex_groups[0])
+    whole = blocks()
+    with pytest.raises(options.Refusal, match="was changed while Ossify was working"):
+        convert.run(steps)
+    assert blocks() == whole
+
+
+def test_an_action_that_is_made_for_the_copy_goes_with_it():
+    result = sheet_rig()
+    bpy.data.actions.remove(result.armature.animation_data.action)
+    result.armature.ossify.keep_rekeyed = False
+    before = blocks()
+    convert.run(steps_of(result.armature))
+    assert blocks() - before == {("actions", result.armature.animation_data.action.name)}
+
+
 @pytest.mark.parametrize("begin", REFITS + TRACKS)
 def test_an_error_on_the_copy_leaves_nothing_behind(begin, monkeypatch):
     steps = begin()
@@ -109,7 +204,7 @@ def test_an_error_on_the_copy_leaves_nothing_behind(begin, monkeypatch):
     def fail(*_arguments, **_options):
         raise RuntimeError("on purpose")
 
-    monkeypatch.setattr(report, "measure", fail)
+    monkeypatch.setattr(report.Measuring, "play", fail)
     monkeypatch.setattr(track, "_measure", fail)
     with pytest.raises(RuntimeError, match="on purpose"):
         convert.run(steps)

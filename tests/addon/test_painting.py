@@ -149,6 +149,33 @@ def best_of_support(source, mesh, armature, vertex, names):
     return weights @ form @ weights
 
 
+def overfull(armature, mesh):
+    """Two locked groups with more than all of the weight on some vertices; [v] which"""
+    for group in list(mesh.vertex_groups)[:2]:
+        group.add(list(range(40)), 0.8, "REPLACE")
+        group.lock_weight = True
+    mesh.data.update()
+    armature.ossify.keep_repainted = False
+    return range(40)
+
+
+def test_smoothing_keeps_its_budget_beside_locked_groups_that_leave_nothing():
+    _, armature, mesh = rigged()
+    rows = overfull(armature, mesh)
+    before = painted(mesh)
+    found = convert.run(painting.smooth(bpy.context, armature, 0.01, 5))
+    assert found.after <= found.before + 0.01
+    assert [painted(mesh)[row] for row in rows] == [before[row] for row in rows]
+
+
+def test_pruning_leaves_vertices_alone_whose_locked_groups_leave_nothing():
+    _, armature, mesh = rigged()
+    rows = overfull(armature, mesh)
+    before = painted(mesh)
+    convert.run(painting.prune(bpy.context, armature, 3))
+    assert [painted(mesh)[row] for row in rows] == [before[row] for row in rows]
+
+
 def test_pruning_what_locked_groups_leave_no_room_for_is_refused():
     _, armature, mesh = rigged()
     locked = mesh.vertex_groups[0]
@@ -327,6 +354,15 @@ def test_a_copy_elsewhere_is_refused(shift):
         convert.run(painting.transfer(bpy.context, armature, [copy], matching.LIMIT))
     assert not copy.vertex_groups
     assert not copy.modifiers
+
+
+def test_a_copy_with_a_vertex_nowhere_is_refused():
+    _, armature, mesh = rigged()
+    copy = subdivided(mesh)
+    copy.data.vertices[7].co.x = float("nan")
+    with pytest.raises(painting.Refusal, match="Dense has no finite position for vertex 7"):
+        convert.run(painting.transfer(bpy.context, armature, [copy], matching.LIMIT))
+    assert not copy.vertex_groups
 
 
 def test_a_copy_that_shares_the_mesh_is_refused():

@@ -141,6 +141,12 @@ def test_a_range_of_frames(sheet):
     assert set(rows) == {3, 4, 5}
 
 
+@pytest.mark.parametrize(("first", "last"), [(500, 700), (6, 4)])
+def test_a_range_without_a_frame_is_refused(sheet, first, last):
+    with pytest.raises(options.Refusal, match=f"not made from any frame between {first} and {last}"):
+        refitted(sheet.armature, frames="CUSTOM", frame_start=first, frame_end=last)
+
+
 def test_only_selected_vertices(sheet):
     armature, (mesh,) = sheet.armature, sheet.meshes
     rows = paint_noise(mesh, armature, share=0.3)

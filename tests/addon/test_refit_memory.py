@@ -106,12 +106,25 @@ def test_motion_in_a_file_beside_the_blend(tmp_path):
     assert result.armature.ossify.motion_file == f"//{file.name}"
     assert not memory.is_packed(result.armature)
     assert refitted(result.armature).written
-    file.write_bytes(b"nothing")
-    with pytest.raises(options.Refusal, match="does not hold the motion"):
-        refitted(result.armature)
+    whole = file.read_bytes()
+    half, hole = whole[: len(whole) // 2], whole[:1000] + bytes(300) + whole[1300:]
+    for content in (b"nothing", b"", half, hole):
+        file.write_bytes(content)
+        with pytest.raises(options.Refusal, match="does not hold the motion of Sheet Rig, or is damaged"):
+            refitted(result.armature)
     file.unlink()
-    with pytest.raises(options.Refusal, match="choose another one"):
+    with pytest.raises(
+        options.Refusal, match=f"kept in {file.name}, which is not beside.*choose another one"
+    ):
         refitted(result.armature)
+
+
+@pytest.mark.parametrize("motion", ["KEPT", "SOURCE"])
+def test_the_rigs_own_mesh_is_no_source(motion):
+    result = sheet_rig(keep_motion="NONE")
+    result.armature.ossify.sources[0].object = result.meshes[0]
+    with pytest.raises(options.Refusal, match="Sheet Rigged is moved by Sheet Rig itself"):
+        refitted(result.armature, motion=motion)
 
 
 def higher(armature):

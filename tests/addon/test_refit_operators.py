@@ -275,3 +275,17 @@ def test_the_command_refits_a_file(sheet, tmp_path, capfd):
     assert changes.find(armature) == changes.Changes()
     assert command.main(["refit", str(source), "--output", str(output), "--object", "Other"]) == 1
     assert command.main(["refit", "rig.obj", "--output", str(output)]) == 2
+
+
+def test_what_is_missing_is_told_with_what_to_do(sheet):
+    armature, (mesh,) = sheet.armature, sheet.meshes
+    mesh.parent = None
+    assert "Sheet Rigged is not a child of Sheet Rig any more" in told(bpy.ops.ossify.refit)
+    mesh.parent = armature
+    armature.data.bones["Root"].name = "Hips"
+    assert "call it Root again if it was renamed" in told(bpy.ops.ossify.refit)
+    armature.data.bones["Hips"].name = "Root"
+    assert bpy.ops.ossify.refit() == {"FINISHED"}
+    for bone in armature.data.bones:
+        bone.use_deform = False
+    assert "has no bone left that deforms" in told(bpy.ops.ossify.refit)

@@ -103,13 +103,36 @@ def _make_again(armature, then: Snapshot, numbers: list[int], found: Changes) ->
 # ---- by kind
 
 
-def _put_in_place(armature, then: Snapshot, names: list[str]) -> Done:
+def _hung_from(armature, then: Snapshot, names: list[str]) -> dict[str, tuple[int, int]]:
+    """name -> the bone's number, and that of what it hung from"""
     now = memory.read_bones(armature)
     numbers = [now.numbers[now.names.index(name)] for name in names]
-    there = {-1, *now.numbers}
-    hung = [number for number in numbers if then.bones.parents[then.bones.index(number)] in there]
-    bone_return.restore(armature, then.bones, hung=hung, placed=numbers)
-    return Done(f"{listed(names)} put back")
+    above = [then.bones.parents[then.bones.index(number)] for number in numbers]
+    return dict(zip(names, zip(numbers, above, strict=True), strict=True))
+
+
+def _moved(armature, then: Snapshot, found: Changes) -> Done:
+    """Also under the parents that they had, as far as those are there."""
+    there = {-1, *memory.read_bones(armature).numbers}
+    pairs = _hung_from(armature, then, found.moved).values()
+    hung = [number for number, above in pairs if above in there]
+    bone_return.restore(armature, then.bones, hung=hung, placed=[number for number, _ in pairs])
+    return Done(f"{listed(found.moved)} put back")
+
+
+def _reparented(armature, then: Snapshot, found: Changes) -> Done:
+    there = {-1, *memory.read_bones(armature).numbers}
+    hung, notes = {}, []
+    for name, (number, above) in _hung_from(armature, then, found.reparented).items():
+        if above in there:
+            hung[name] = number
+            continue
+        gone = then.bones.names[then.bones.index(above)] if above in then.bones.numbers else "a bone"
+        notes.append(f"{name} hung from {gone}, which is gone: put that back first.")
+    if not hung:
+        raise Refusal(" ".join(notes))
+    bone_return.restore(armature, then.bones, hung=hung.values(), placed=hung.values())
+    return Done(f"{listed(list(hung))} put back", notes)
 
 
 def _deleted(armature, then: Snapshot, found: Changes) -> Done:
@@ -187,8 +210,8 @@ _WAYS = {
     "DELETED": _deleted,
     "MERGED": _merged,
     "RENAMED": _renamed,
-    "MOVED": lambda armature, then, found: _put_in_place(armature, then, found.moved),
-    "REPARENTED": lambda armature, then, found: _put_in_place(armature, then, found.reparented),
+    "MOVED": _moved,
+    "REPARENTED": _reparented,
 }
 
 

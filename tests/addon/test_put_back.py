@@ -252,6 +252,21 @@ def test_a_child_that_was_hung_elsewhere_since_stays_there(creature):
     assert listed(armature) == {"REPARENTED": f"{SIDE[1]} reparented"}
 
 
+def test_a_child_of_a_deleted_bone_waits_for_it(creature):
+    armature = creature.armature
+    delete(armature, SIDE[0])
+    scenes.select(armature)
+    before = scenes.picture()
+    sentence = told(bpy.ops.ossify.put_back, kind="REPARENTED")
+    assert f"{SIDE[1]} hung from {SIDE[0]}, which is gone: put that back first." in sentence
+    assert scenes.difference(before, scenes.picture()) == ""
+    edit(armature, lambda bones: setattr(bones["Down.002.R"], "parent", bones["Root"]))
+    put_back(armature, "REPARENTED")
+    assert armature.data.bones["Down.002.R"].parent.name == "Down.001.R"
+    put_back(armature, "DELETED")
+    assert listed(armature) == {}
+
+
 def test_painted_and_held_vertices_and_locked_groups_stay(creature):
     armature, (mesh,) = creature.armature, creature.meshes
     rows = np.flatnonzero(standing.painted(mesh, [SIDE[1]])[:, 0] > 0.9)

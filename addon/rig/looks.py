@@ -33,6 +33,9 @@ def give(armature, name: str, look: dict) -> None:
     bone.color.palette = look["palette"]
     for part, colour in zip(_COLOURS, look["colours"], strict=False):
         setattr(bone.color.custom, part, colour)
+    for collection in list(bone.collections):  # Blender may put a new bone into the active one
+        if collection.name not in look["collections"]:
+            collection.unassign(bone)
     for title in look["collections"]:
         if title in collections:
             collections[title].assign(bone)

@@ -72,11 +72,12 @@ def take_out(armature, then: Snapshot, names: list[str]) -> None:
         for bone in armature.data.bones
         if number[bone.name] in then.bones.numbers and bone.parent and bone.parent.name in removed
     ]
-    weight_return.go(armature, then, names)
+    deforming = [name for name in names if armature.data.bones[name].use_deform]
     bone_return.restore(armature, then.bones, hung=older)
     with standing.editing(armature) as bones:
         for name in names:
             bones.remove(bones[name])
+    weight_return.went(armature, then, deforming)
     other_clips.clear(armature, names)
 
 

@@ -79,8 +79,8 @@ def _hung_by_it(then, now, made: list[int], heirs: dict[int, int]) -> list[int]:
     return found
 
 
-def _make_again(armature, then: Snapshot, numbers: list[int], found: Changes) -> list[str]:
-    """Notes on names that are taken."""
+def _make_again(armature, then: Snapshot, numbers: list[int], found: Changes) -> dict[str, str]:
+    """The names that the bones had, and those that they have."""
     now = memory.read_bones(armature)
     gone = set(then.bones.numbers) - set(now.numbers)
     named = dict(zip(now.names, now.numbers, strict=True))
@@ -93,11 +93,14 @@ def _make_again(armature, then: Snapshot, numbers: list[int], found: Changes) ->
     still = {number: heir for number, heir in heirs.items() if number not in made}
     weight_return.come_back(armature, then, gone, made, still)
     key_return.write(armature, then, made)
-    return [
-        f"{was[number]} is the name of another bone now: the one that was put back is {name}."
-        for number, name in made.items()
-        if name != was[number]
-    ]
+    return {was[number]: name for number, name in made.items()}
+
+
+def _done(names: dict[str, str]) -> Done:
+    """names: that bones had, and have"""
+    taken = "{} is the name of another bone now: the one that was put back is {}."
+    notes = [taken.format(old, new) for old, new in names.items() if old != new]
+    return Done(f"{listed(list(names.values()))} put back", notes)
 
 
 # ---- by kind
@@ -139,33 +142,31 @@ def _deleted(armature, then: Snapshot, found: Changes) -> Done:
     now = memory.read_bones(armature)
     numbers = [n for n in then.bones.numbers if n not in now.numbers]
     numbers = [n for n in numbers if then.bones.names[then.bones.index(n)] in found.deleted]
-    names = [then.bones.names[then.bones.index(n)] for n in numbers]
-    if not names:
+    if not numbers:
         raise Refusal(f"{listed(found.deleted)} became a bone that is gone for good, and cannot be put back.")
-    return Done(f"{listed(names)} put back", _make_again(armature, then, numbers, found))
+    return _done(_make_again(armature, then, numbers, found))
 
 
-def _take_merges_apart(armature) -> list[str]:
-    """Of the button, the last one first; of bones that are there."""
-    done = []
+def _take_merges_apart(armature) -> dict[str, str]:
+    """Of the button, the last one first; of bones that are there. Names that bones had, and have."""
+    done = {}
     for title, merge in reversed(merge_notes.merges(armature)):
         if merge.kept in memory.read_bones(armature).numbers:
-            done += unmerge.take_apart(armature, title, merge)
+            done |= unmerge.take_apart(armature, title, merge)
     return done
 
 
 def _merged(armature, _then: Snapshot, _found: Changes) -> Done:
     """Those merged by hand may lie over those merged by the button, and the other way round."""
-    names, notes = _take_merges_apart(armature), []
+    names = _take_merges_apart(armature)
     then, found = memory.last(armature), changes.find(armature)
     gone = set(then.bones.numbers) - set(memory.read_bones(armature).numbers)
     numbers = [n for n in then.bones.numbers if n in gone]
     numbers = [n for n in numbers if then.bones.names[then.bones.index(n)] in found.merged]
     if numbers:
-        notes = _make_again(armature, then, numbers, found)
-        names += [then.bones.names[then.bones.index(n)] for n in numbers]
-        names += _take_merges_apart(armature)
-    return Done(f"{listed(names)} put back", notes)
+        names |= _make_again(armature, then, numbers, found)
+        names |= _take_merges_apart(armature)
+    return _done(names)
 
 
 def _measure_again(context, armature) -> None:

@@ -125,8 +125,8 @@ def _amend(armature, merge: Merge, apart: _Apart, found: changes.Changes) -> Non
     amend.amend(armature, written, moved, set(), painted, rekeyed=keyed if record.keep_rekeyed else {})
 
 
-def take_apart(armature, title: str, merge: Merge) -> list[str]:
-    """Names of the bones that are back; title: of the note, which goes."""
+def take_apart(armature, title: str, merge: Merge) -> dict[str, str]:
+    """The names that bones had which are back, and those that they have; title: of the note, which goes."""
     found, names = changes.find(armature), standing.bone_names(armature)
     actions = _actions(armature, merge)
     later = [other for other in other_clips.read(armature, names) if other.action not in actions.values()]
@@ -139,4 +139,5 @@ def take_apart(armature, title: str, merge: Merge) -> list[str]:
     _references(armature, merge, apart)
     _amend(armature, merge, apart, found)
     merge_notes.forget(armature, title, merge)
-    return [apart.names[number] for number in apart.made if merge.before.deforms[merge.before.index(number)]]
+    was = {number: merge.before.index(number) for number in apart.made}
+    return {merge.before.names[b]: apart.names[n] for n, b in was.items() if merge.before.deforms[b]}

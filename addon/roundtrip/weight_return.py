@@ -93,23 +93,19 @@ def come_back(
         write(armature, obj, np.flatnonzero(some), was[some], names)
 
 
-def go(armature, then: memory.Snapshot, removed: list[str]) -> None:
-    """For bones that are about to be removed, with their groups."""
+def went(armature, then: memory.Snapshot, removed: list[str]) -> None:
+    """For bones that deformed and were removed; their groups go as well."""
     names, columns = _deforming(armature)
-    mine = [names.index(name) for name in removed if name in names]
-    stay = [name for name in names if name not in removed]
-    kept = {number: stay.index(names[b]) for number, b in columns.items() if names[b] in stay}
     parts = dict(_parts(armature, then))
     for obj in memory.meshes_of(armature):
-        every = standing.painted(obj, names)
-        taken, now = every[:, mine].sum(axis=1), np.delete(every, mine, axis=1)
+        taken, now = standing.painted(obj, removed).sum(axis=1), standing.painted(obj, names)
         for name in removed:
             if name in obj.vertex_groups:
                 obj.vertex_groups.remove(obj.vertex_groups[name])
-        was = _then(then, parts[obj], kept, {}) if obj in parts else now
+        was = _then(then, parts[obj], columns, {}) if obj in parts else now
         total = now.sum(axis=1)
         bare = total <= standing.WEIGHTLESS
         painted = (now > was + _EPS).any(axis=1) & ~bare
         wanted = np.where(painted[:, None], now / np.where(bare, 1, total)[:, None], was)
         some = (taken > 0) & (bare | ~changes.held_vertices(obj.data))
-        write(armature, obj, np.flatnonzero(some), wanted[some], stay)
+        write(armature, obj, np.flatnonzero(some), wanted[some], names)

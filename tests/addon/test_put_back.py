@@ -9,6 +9,7 @@ from contents import curves, keys_of, weights_of
 from ossify import convert
 from ossify.rig import actions, standing
 from ossify.roundtrip import bone_merge, changes
+from ossify.roundtrip import put_back as put_back_room
 from refits import creature_rig, edit, paint_noise, refitted
 from test_clips import two_takes
 from test_refit_clips import errors, takes_rig, tracked_rig
@@ -241,6 +242,26 @@ def test_a_name_that_is_taken_is_told(creature):
     assert armature.data.bones["Side.003.L"].parent.name == SIDE[0]
     assert listed(armature) == {"ADDED": f"{SIDE[1]} added", "RENAMED": "Side.003.L renamed"}
     assert np.abs(shown(armature, creature.meshes) - seen).max() < 1e-4
+
+
+def warned(armature, kind):
+    """The sentences that putting back ends with."""
+    scenes.select(armature)
+    return put_back_room.put_back(bpy.context, armature, kind).notes
+
+
+@pytest.mark.parametrize("kind", ["DELETED", "MERGED"])
+def test_a_taken_name_is_said(creature, kind):
+    armature = creature.armature
+    if kind == "DELETED":
+        delete(armature, SIDE[1])
+        clean_up(armature, creature.meshes, SIDE[1])  # or the other one would have become it
+    else:
+        merge(creature, *SIDE)
+    edit(armature, lambda bones: setattr(bones.new(SIDE[1]), "tail", (0, 0, 1)))
+    words = f"{SIDE[1]} is the name of another bone now: the one that was put back is Side.003.L."
+    assert warned(armature, kind) == [words]
+    assert armature.data.bones["Side.003.L"].parent.name == SIDE[0]
 
 
 def test_a_child_that_was_hung_elsewhere_since_stays_there(creature):
@@ -728,6 +749,22 @@ def test_undone_and_done_again(creature, kind):
     assert scenes.difference(before, scenes.picture()) == ""
     bpy.ops.ed.redo()
     assert scenes.difference(after, scenes.picture()) == ""
+
+
+@pytest.mark.parametrize("kind", ["ADDED", "DELETED", "MERGED"])
+def test_nothing_is_lost_when_edit_mode_fails(creature, kind, monkeypatch):
+    change_all(creature)
+    give_some(creature.meshes[0], "Core.001", "Extra")
+    scenes.select(creature.armature)
+    before = scenes.picture()
+
+    def fail(*_arguments):
+        raise RuntimeError("no Edit Mode here")
+
+    monkeypatch.setattr(standing, "edit_mode", fail)
+    with pytest.raises(RuntimeError, match="no Edit Mode here"):
+        put_back_room.put_back(bpy.context, creature.armature, kind)
+    assert scenes.difference(before, scenes.picture()) == ""
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -25,7 +25,7 @@ DEFAULTS = {
     "rotation_axis_angle": (0, 0, 1, 0),
     "scale": (1, 1, 1),
 }
-_POINT = {  # of a keyframe: its numbers by name, how many there are of each
+POINT = {  # of a keyframe: its numbers by name, how many there are of each
     **dict.fromkeys(("co", "handle_left", "handle_right"), (2, np.float32)),
     **dict.fromkeys(("back", "amplitude", "period"), (1, np.float32)),
     **dict.fromkeys(("interpolation", "easing", "type"), (1, np.int32)),
@@ -93,10 +93,10 @@ def _times(curve) -> np.ndarray:
     return flat[::2]
 
 
-def _points(curve) -> dict[str, np.ndarray]:
+def points_of(curve) -> dict[str, np.ndarray]:
     """The keys of a curve, by what they are made of."""
     found, count = {}, len(curve.keyframe_points)
-    for name, (width, dtype) in _POINT.items():
+    for name, (width, dtype) in POINT.items():
         flat = np.empty(width * count, dtype)
         curve.keyframe_points.foreach_get(name, flat)
         found[name] = flat.reshape(count, width)
@@ -105,7 +105,7 @@ def _points(curve) -> dict[str, np.ndarray]:
 
 def _new_points(times: np.ndarray, values: np.ndarray) -> dict[str, np.ndarray]:
     count = len(times)
-    made = {name: np.zeros((count, width), dtype) for name, (width, dtype) in _POINT.items()}
+    made = {name: np.zeros((count, width), dtype) for name, (width, dtype) in POINT.items()}
     made["co"] = np.stack([times, values], -1).astype(np.float32)
     made["interpolation"][:] = _LINEAR
     for side in ("left", "right"):
@@ -114,7 +114,7 @@ def _new_points(times: np.ndarray, values: np.ndarray) -> dict[str, np.ndarray]:
     return made
 
 
-def _set_points(curve, points: dict[str, np.ndarray]) -> None:
+def set_points(curve, points: dict[str, np.ndarray]) -> None:
     curve.keyframe_points.clear()
     curve.keyframe_points.add(len(points["co"]))
     for name, values in points.items():
@@ -329,7 +329,7 @@ class Writer(Reader):
 
     def _merge(self, curve, rows, column, held, kept, present) -> None:
         """New keys among those that stay."""
-        old, kept = _points(curve), np.zeros(0, bool) if kept is None else kept
+        old, kept = points_of(curve), np.zeros(0, bool) if kept is None else kept
         exposed = _exposed(old, kept, self.times, held)
         free = ~held[rows]
         times = [self.times[rows[free]]]
@@ -338,9 +338,9 @@ class Writer(Reader):
             times.append(self.times[exposed])
             values.append(present[exposed])
         made = _new_points(np.concatenate(times), np.concatenate(values))
-        points = {name: np.concatenate([old[name][kept], made[name]]) for name in _POINT}
+        points = {name: np.concatenate([old[name][kept], made[name]]) for name in POINT}
         order = np.argsort(points["co"][:, 0], kind="stable")
-        _set_points(curve, {name: part[order] for name, part in points.items()})
+        set_points(curve, {name: part[order] for name, part in points.items()})
 
     def track(self, bone: str, track: Track, inner_bone: str | None = None, held=None) -> None:
         """`inner_bone` hangs under the carrier `bone` when the track has an inner rotation; held [f]."""

@@ -45,6 +45,11 @@ def write_weights(
     amounts[off] *= (left[off] / total[off])[:, None]
     bones, amounts = weights.exact(np.where(free, influence_bones, -1), amounts, left)
     wanted = np.where(held, present, weights.dense(bones, amounts, len(names)))
+    replace_weights(obj, rows, wanted, names, present, held)
+
+
+def replace_weights(obj, rows, wanted, names: list[str], present, held) -> None:
+    """To the bit: wanted [n][b] instead of present [n][b], but for groups that are held [b]."""
     changed = (wanted != present).any(axis=1)
     groups = obj.vertex_groups
     for b in np.flatnonzero(~held):

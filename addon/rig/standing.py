@@ -38,6 +38,18 @@ def meshes_of(armature) -> list:
     ]
 
 
+def followers(armature, own: list) -> list:
+    """Meshes that the armature moves as well, although the rig was not made with them: copies, clothes."""
+    return [
+        obj
+        for obj in bpy.data.objects
+        if obj.type == "MESH"
+        and obj not in own
+        and obj.data.library is None
+        and any(m.type == "ARMATURE" and m.object == armature for m in obj.modifiers)
+    ]
+
+
 def bone_names(armature) -> list[str]:
     """Of the bones that deform."""
     return [bone.name for bone in armature.data.bones if bone.use_deform]

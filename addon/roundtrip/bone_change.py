@@ -108,19 +108,6 @@ def _below(armature, names: list[str]) -> list[str]:
     return list(found)
 
 
-def _followers(subject: edits.Subject) -> list:
-    """Meshes that the armature moves as well, although the rig was not made with them: copies, clothes."""
-    own, armature = subject.skin.meshes, subject.armature
-    return [
-        obj
-        for obj in bpy.data.objects
-        if obj.type == "MESH"
-        and obj not in own
-        and obj.data.library is None
-        and any(m.type == "ARMATURE" and m.object == armature for m in obj.modifiers)
-    ]
-
-
 def _heirs(subject: edits.Subject, change: Change) -> np.ndarray:
     """[removed][b] who gets the weights of a bone that goes, and what share: as on the rig's own mesh"""
     fit, old = change.fit, subject.weights()
@@ -137,7 +124,7 @@ def _write_followers(subject: edits.Subject, change: Change) -> None:
         change.fit.names,
         subject.armature.ossify.settings.influences,
     )
-    for obj in _followers(subject):
+    for obj in standing.followers(subject.armature, subject.skin.meshes):
         lost = standing.painted(obj, change.removed).astype(np.float64)
         rows = np.flatnonzero(lost.any(axis=1))
         present = standing.painted(obj, names)[rows].astype(np.float64) + lost[rows] @ heirs

@@ -13,7 +13,7 @@ from mathutils import Vector
 from ..convert import Step, step
 from ..options import Refusal
 from ..rig import references
-from . import bone_change, edits, local_fit, memory
+from . import bone_change, edits, local_fit, merge_notes
 
 
 def _hang_merged(armature, kept: str, gone: set[str]) -> dict[str, str | None]:
@@ -95,9 +95,10 @@ def merge(
         for name in gone:
             bones.remove(bones[name])
         notes.extend(_redirect(armature, kept, gone))  # Edit Mode was entered, and they are still known
-        memory.note_merged(armature, gone, kept)
 
     rekeyed = names if whole else [kept, *(name for name in parents if armature.data.bones[name].use_deform)]
     moved = (kept,) if whole else ()
+    before_it = merge_notes.State.of(armature)
     bone_change.write(subject, bone_change.Change(fit, mine, rekeyed, gone, moved), hang)
+    merge_notes.note(armature, before_it, gone, kept)
     return bone_change.finish(subject, before, gone, notes)

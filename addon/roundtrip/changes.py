@@ -10,17 +10,15 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-from mathutils import Matrix
 
 from ..rig import played, standing
 from ..rig.words import listed
 from ..skeleton.placement import diagonal
-from . import memory
+from . import memory, merge_notes
 
 HELD = "ossify_held"  # on bones, and as an attribute of vertices
 PLACED = "ossify_placed"  # on bones that the artist put where they are, before a refit
 _MOVED = 1e-5  # of the size: a bone that is off by more was moved; Edit Mode rounds
-_TOUCHING = 1e-4  # of the parent's length
 _PAINTED = 1e-6  # a weight that differs by more was painted
 _SCULPTED = 1e-6  # of the size
 _INHERITED = 0.9  # of a bone's weights: another that has as much of them has become it
@@ -180,7 +178,7 @@ def _compare_heirs(found: Changes, then: memory.Snapshot, now: memory.Snapshot) 
 def _note_merged(found: Changes, armature, now: memory.Bones) -> None:
     """Those that were merged by the button."""
     name_of = dict(zip(now.numbers, now.names, strict=True))
-    for name, kept in memory.merged(armature):
+    for name, kept in merge_notes.merged(armature):
         if kept in name_of:
             found.merged[name] = name_of[kept]
         else:
@@ -213,37 +211,6 @@ def note(armature) -> list[tuple[str, str]]:
         item.name, item.words = kind, words
     record.looked = True
     return found
-
-
-def put_back(armature, edit_bones, names: list[str]) -> None:
-    """Puts bones back where they were, under the parents that they had, as far as those are there, and
-    connected to them as they were."""
-    then, now = memory.last(armature).bones, memory.read_bones(armature)
-    name_of = dict(zip(now.numbers, now.names, strict=True))
-    rows = {name: then.index(now.numbers[now.names.index(name)]) for name in names}
-    for name in names:
-        edit_bones[name].use_connect = False
-    found = {name: then.parents[b] for name, b in rows.items() if then.parents[b] in {-1, *name_of}}
-    for name in found:  # all before any gets one: Blender hangs no bone below its own child
-        edit_bones[name].parent = None
-    for name, above in found.items():
-        edit_bones[name].parent = edit_bones[name_of[above]] if above >= 0 else None
-    for name, b in rows.items():
-        bone = edit_bones[name]
-        bone.matrix = Matrix(then.rests[b])
-        bone.length = then.lengths[b]
-    for name, b in rows.items():  # now that all are in their places: a connected bone is drawn to its parent
-        if then.connected[b] and name in found:
-            _connect_again(edit_bones[name], then, now)
-
-
-def _connect_again(bone, then: memory.Bones, now: memory.Bones) -> None:
-    """To the end of its parent, which has the length that it had; a longer one did not count as moved."""
-    above = bone.parent
-    number = now.numbers[now.names.index(above.name)] if above is not None else None
-    if number in then.numbers:
-        above.length = then.lengths[then.index(number)]
-        bone.use_connect = (above.tail - bone.head).length <= _TOUCHING * above.length
 
 
 # ---- what is held

@@ -6,7 +6,8 @@ With 50 MB of motion, in 4.2, a step costs nothing to speak of and an undo 50 ms
 and opened in 0.4 s; the same as custom properties took 17 ms for each step and 360 ms for an undo.
 
 The snapshot of the rig is in custom properties of that mesh. Bones carry a number, so that one that was
-renamed is known again.
+renamed is known again. How bones look, and what merges have changed, is noted beside it, so that bones can be
+put back.
 """
 
 from __future__ import annotations
@@ -24,12 +25,13 @@ import numpy as np
 
 from ..motion.capture import Motion, positions
 from ..options import Options, Refusal
-from ..rig import keys, played, standing
+from ..rig import keys, looks, played, standing
 from ..rig.handles import Handle
 
 PACKED_MOST = 64_000_000  # bytes of motion that are kept in the .blend unasked
 NUMBER = "ossify_bone"  # on bones
-_MERGED = "merged"  # on the mesh: bones that became others
+MERGED = "merged"  # how the names of properties begin that merge_notes.py has on the mesh
+_LOOKS = "looks"  # on the mesh
 _INFLUENCES = 16  # as many as a solver takes
 
 
@@ -102,7 +104,7 @@ def store(armature, motion, options: Options) -> str:
 def keep(armature, motion: Motion, options: Options, file: str | None = None) -> None:
     """Keeps the motion as the options say, instead of what was kept before; file: where it was stored"""
     file = store(armature, motion, options) if file is None else file
-    record, mesh = armature.ossify, _mesh(armature)
+    record, mesh = armature.ossify, mesh_of(armature)
     mesh.clear_geometry()
     record.motion_file = file
     mesh["shape"] = [len(motion.frames), motion.frames.shape[1], int(motion.rest is not None)]
@@ -148,7 +150,7 @@ def recall(armature) -> Kept | None:
     return kept
 
 
-def _mesh(armature):
+def mesh_of(armature):
     """The data-block, made if there is none, and the rig's own."""
     record = armature.ossify
     if record.memory is None:
@@ -200,7 +202,7 @@ def _number_bones(armature) -> list[int]:
         if isinstance(number, int) and number not in taken:
             numbers[bone.name] = number
             taken.add(number)
-    fresh = max([*taken, *names, -1]) + 1
+    fresh = max([*taken, *names, *map(int, looks_of(armature)), -1]) + 1  # merged ones may come back
     for bone in bones:
         if bone.name not in numbers:
             numbers[bone.name], fresh = fresh, fresh + 1
@@ -254,12 +256,21 @@ def meshes_of(armature) -> list:
     return [item.object for item in armature.ossify.meshes if item.object in moved]
 
 
+def influences_of(obj, bones: Bones) -> tuple[np.ndarray, np.ndarray]:
+    """[v][16] numbers of bones (-1: none) and weights, the strongest first"""
+    columns = np.flatnonzero(bones.deforms)
+    painted = standing.painted(obj, [bones.names[b] for b in columns])
+    order = np.argsort(-painted, axis=1, kind="stable")[:, :_INFLUENCES]
+    some = np.take_along_axis(painted, order, axis=1)
+    numbers = np.where(some > 0, np.array(bones.numbers, np.int32)[columns][order], -1)
+    short = ((0, 0), (0, _INFLUENCES - some.shape[1]))
+    return np.pad(numbers, short, constant_values=-1), np.pad(some, short)
+
+
 def read(armature) -> Snapshot:
     """The rig as it is now."""
     record, bones = armature.ossify, read_bones(armature)
     times, clips = played.times_of(armature), played.of(armature)
-    number = np.array(bones.numbers)
-    columns = np.flatnonzero(bones.deforms)
     influences, weights, rests, counts, topology = [], [], [], [], []
     present = meshes_of(armature)
     for item in record.meshes:
@@ -268,13 +279,9 @@ def read(armature) -> Snapshot:
             counts.append(0)
             topology.append(0)
             continue
-        painted = standing.painted(obj, [bones.names[b] for b in columns])
-        order = np.argsort(-painted, axis=1, kind="stable")[:, :_INFLUENCES]
-        some = np.take_along_axis(painted, order, axis=1)
-        influences.append(
-            np.pad(np.where(some > 0, number[columns][order], -1), _short(some), constant_values=-1)
-        )
-        weights.append(np.pad(some, _short(some)))
+        mine, some = influences_of(obj, bones)
+        influences.append(mine)
+        weights.append(some)
         rests.append(positions(obj.data))
         counts.append(len(rests[-1]))
         topology.append(topology_of(obj.data))
@@ -290,48 +297,20 @@ def read(armature) -> Snapshot:
     )
 
 
-def _short(some: np.ndarray):
-    return ((0, 0), (0, _INFLUENCES - some.shape[1]))
-
-
 def snapshot(armature) -> None:
     """Notes the rig as it is: from now on this is what changes are counted from."""
     now = read(armature)
     for bone, number in zip(armature.data.bones, now.bones.numbers, strict=True):
         bone[NUMBER] = number
+    mesh = mesh_of(armature)
+    for name in [name for name, _ in mesh.items() if name == _LOOKS or name.startswith(MERGED)]:
+        del mesh[name]
     note(armature, now)
-    _mesh(armature).pop(_MERGED, None)
-
-
-def note_merged(armature, gone: list[str], kept: str) -> None:
-    """Notes that bones are about to become another one; a rig without notes stays without."""
-    then, now = last(armature), read_bones(armature)
-    if then is None:
-        return
-    numbers = dict(zip(now.names, now.numbers, strict=True))
-    noted = [[numbers[name], name, numbers[kept]] for name in gone if numbers[name] in then.bones.numbers]
-    mesh = _mesh(armature)
-    mesh[_MERGED] = json.dumps([*json.loads(mesh.get(_MERGED, "[]")), *noted])
-
-
-def merged(armature) -> list[tuple[str, int]]:
-    """Names of bones that became another one since the rig was noted, and that one's number."""
-    mesh = armature.ossify.memory
-    noted = json.loads(mesh.get(_MERGED, "[]")) if mesh is not None else []
-    heirs = {gone: kept for gone, _, kept in noted}
-    found = []
-    for gone, name, kept in noted:
-        seen = {gone}
-        while kept in heirs and kept not in seen:  # it was merged in its turn
-            seen.add(kept)
-            kept = heirs[kept]
-        found.append((name, kept))
-    return found
 
 
 def note(armature, now: Snapshot) -> None:
     """Notes this as what changes are counted from."""
-    mesh = _mesh(armature)
+    mesh = mesh_of(armature)
     bones = dataclasses.asdict(dataclasses.replace(now.bones, rests=None))
     used = max(int((now.influences >= 0).sum(axis=1).max(initial=1)), 1)
     notes = {
@@ -347,6 +326,23 @@ def note(armature, now: Snapshot) -> None:
         if name in mesh:
             del mesh[name]  # an array that is there keeps its length
         mesh[name] = value
+    known = map(str, now.bones.numbers)
+    found = looks_of(armature) | looks_now(armature)
+    mesh[_LOOKS] = json.dumps(
+        looks_of(armature) | {number: found[number] for number in known if number in found}
+    )
+
+
+def looks_now(armature) -> dict[str, dict]:
+    """A bone's number, as text -> how it looks."""
+    now = read_bones(armature)
+    return {str(n): looks.of(armature, name) for n, name in zip(now.numbers, now.names, strict=True)}
+
+
+def looks_of(armature) -> dict[str, dict]:
+    """The same as it was last noted; also of bones that are gone."""
+    mesh = armature.ossify.memory
+    return json.loads(mesh.get(_LOOKS, "{}")) if mesh is not None else {}
 
 
 def last(armature) -> Snapshot | None:

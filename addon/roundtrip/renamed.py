@@ -32,9 +32,8 @@ def _left_behind(names: dict[str, str], keyed: dict[str, list]) -> list[str]:
         found += more
 
 
-def _stale(armature) -> list[tuple]:
+def _stale(armature, names: dict[str, str]) -> list[tuple]:
     """(action, f-curve, path it should have, old name, new name)"""
-    names = _names(armature)
     if not names:
         return []
     found = []
@@ -50,9 +49,12 @@ def _stale(armature) -> list[tuple]:
     return found
 
 
-def follow(armature) -> list[str]:
-    """Renames bones in the rig's own actions as they are called now; the names of those actions."""
-    found = _stale(armature)
+def follow(armature, names: dict[str, str] | None = None) -> list[str]:
+    """Renames bones in the rig's own actions as they are called now; the names of those actions.
+
+    names: what they were called and are called now; None: as the rig remembers them
+    """
+    found = _stale(armature, _names(armature) if names is None else names)
     for _, curve, path, old, new in found:
         curve.data_path = path
         if curve.group is not None and curve.group.name == old:
@@ -62,7 +64,7 @@ def follow(armature) -> list[str]:
 
 def check(armature) -> None:
     """Refuses a rig in an action of which a bone still has its old name: it would count as keyed anew."""
-    for action, _, _, old, new in _stale(armature):
+    for action, _, _, old, new in _stale(armature, _names(armature)):
         raise Refusal(
             f"{new} is still called {old} in {action.name}, which {armature.name} did not play when it was"
             " renamed: look for changes, and it is renamed there, too."

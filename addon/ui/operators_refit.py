@@ -6,8 +6,8 @@ from bpy.props import BoolProperty, EnumProperty, IntProperty
 
 from ..motion import sources
 from ..options import REFIT_FIELDS, RefitOptions, Refusal
-from ..rig import played, standing
-from ..roundtrip import changes, edits, refit, renamed
+from ..rig import played
+from ..roundtrip import changes, edits, put_back, refit, renamed
 from . import preview, properties_refit
 from .chosen import OfIdleRig, OfRig, allowed, is_selected, rig_of
 from .modal import FAILURES, Working, fail
@@ -99,8 +99,33 @@ class OSSIFY_OT_look_for_changes(OfRig, bpy.types.Operator):
         return {"FINISHED"}
 
 
+_PUT_BACK = {  # name, and what is done
+    "ADDED": (
+        "Added",
+        "Take out the bones that you added, with their vertex groups: vertices follow again what they"
+        " followed before. Bones that something else is built on stay",
+    ),
+    "DELETED": (
+        "Deleted",
+        "Make the bones that you deleted again, as they were after the last solve, with their weights and"
+        " keys. Vertices that you have painted since, and what is held, stay",
+    ),
+    "MERGED": (
+        "Merged",
+        "Take the merged bones apart again, with the weights and keys that they had. Vertices that you have"
+        " painted since, and what is held, stay",
+    ),
+    "MOVED": ("Moved", "Put the bones that you moved back to where they were after the last solve"),
+    "REPARENTED": (
+        "Reparented",
+        "Hang the bones that you hung elsewhere from the parents that they had, where they were",
+    ),
+    "RENAMED": ("Renamed", "Give the bones that you renamed their old names again"),
+}
+
+
 class OSSIFY_OT_put_back(OfIdleRig, bpy.types.Operator):
-    """Put bones that you moved or hung elsewhere back to where they were after the last solve"""
+    """Put back what you changed on bones: they are as they were after the last solve"""
 
     bl_idname = "ossify.put_back"
     bl_label = "Put Back"
@@ -109,26 +134,23 @@ class OSSIFY_OT_put_back(OfIdleRig, bpy.types.Operator):
     kind: EnumProperty(
         name="What",
         description="Which bones are put back",
-        items=[
-            ("MOVED", "Moved", "Bones that were moved"),
-            ("REPARENTED", "Reparented", "Bones that have another parent"),
-        ],
+        items=[(kind, *words) for kind, words in _PUT_BACK.items()],
+        default="MOVED",
     )
 
+    @classmethod
+    def description(cls, _context, operator):
+        return _PUT_BACK[operator.kind][1]
+
     def execute(self, context):
-        armature = rig_of(context)
         preview.stop()
         try:
-            edits.check(armature)
-            found = changes.find(armature)
-            names = found.moved if self.kind == "MOVED" else found.reparented
-            if not names:
-                raise Refusal(f"No bone of {armature.name} was {self.kind.lower()}.")
+            done = put_back.put_back(context, rig_of(context), self.kind)
         except FAILURES as error:
             return fail(self, error)
-        with standing.editing(armature) as bones:
-            changes.put_back(armature, bones, names)
-        changes.note(armature)
+        for note in done.notes:
+            self.report({"WARNING"}, note)
+        self.report({"INFO"}, done.words)
         context.view_layer.update()
         return {"FINISHED"}
 

@@ -3,7 +3,7 @@
 import bpy
 
 from ..motion.recapture import sources_are_here, takes_of
-from ..roundtrip import changes, memory, refit
+from ..roundtrip import changes, memory, put_back, refit
 from .chosen import rig_of
 from .panel import Sidebar, draw_progress, paragraph, runs
 from .panel_rows import as_settings, draw_range
@@ -11,7 +11,6 @@ from .panel_rows import as_settings, draw_range
 _SHOWN = 5  # bones listed one by one
 _WORDS_SHARE = 0.72  # of a line, for what was changed
 _KEEPS = {"REPAINTED": "keep_repainted", "REKEYED": "keep_rekeyed", "SCULPTED": "keep_sculpted"}
-_PUT_BACK = ("MOVED", "REPARENTED")
 _ICONS = {
     "ADDED": "ADD",
     "DELETED": "REMOVE",
@@ -73,13 +72,13 @@ def _draw_changes(layout, context, record) -> None:
     if not record.changes:
         box.label(text="Nothing was changed")
     for item in record.changes:
-        with_button = item.name in _KEEPS or item.name in _PUT_BACK
+        with_button = item.name in _KEEPS or item.name in put_back.KINDS
         row = box.split(factor=_WORDS_SHARE) if with_button else box
         share = _WORDS_SHARE if with_button else 1.0
         paragraph(row, context, item.words, _ICONS.get(item.name, "ERROR"), share)
         if item.name in _KEEPS:
             row.prop(record, _KEEPS[item.name], text="Keep")
-        elif item.name in _PUT_BACK:
+        elif item.name in put_back.KINDS:
             row.operator("ossify.put_back", text="Put Back").kind = item.name
 
 

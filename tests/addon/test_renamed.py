@@ -82,3 +82,15 @@ def test_names_that_were_exchanged_follow_at_once(rig):
     first, second = (clip.action for clip in armature.ossify.clips)
     assert bones_of(armature, first) == bones_of(armature, second)
     assert not changes.find(armature).rekeyed
+
+
+def test_an_old_name_comes_back_in_every_clip(rig):
+    armature = rig.armature
+    assert bpy.ops.ossify.look_for_changes() == {"FINISHED"}
+    assert bpy.ops.ossify.put_back(kind="RENAMED") == {"FINISHED"}
+    assert OLD in armature.data.bones
+    for clip in armature.ossify.clips:
+        paths = {curve.data_path for curve in chain.curves(clip.action)}
+        assert any(f'"{OLD}"' in path for path in paths)
+        assert not any(bpy.utils.escape_identifier(NEW) in path for path in paths)
+    assert not armature.ossify.changes

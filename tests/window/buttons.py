@@ -4,10 +4,11 @@ import bmesh
 import bpy
 import contents
 import numpy as np
+import returns
 import scenes
 from artist import WORK_LIMIT, bone_count, last_used
 from creature import armature, click, dense, enter, mesh
-from hands import wait_for
+from hands import DRAWN, wait_for
 
 OTHER = {".L": ".R", ".R": ".L"}
 ALIKE, MIRRORED = 1e-3, 0.9  # of a weight; of the vertices
@@ -21,6 +22,18 @@ def bones_become(artist, call, count):
     """Presses a button; the rig then has so many bones that deform."""
     yield from artist.work(call)
     assert bone_count() == count, f"{bone_count()} bones after {call}, not {count}"
+
+
+def merged_bones_are_taken_apart(artist, count):
+    """Found by the panel and put back; an undo merges them again."""
+    yield from artist.press("look_for_changes")
+    yield DRAWN
+    yield from artist.picture("merged")
+    yield from artist.undone_and_redone("Put Back", returns.put_back(artist, "MERGED"))
+    assert bone_count() == count + 1, f"{bone_count()} bones after Put Back, not {count + 1}"
+    assert MERGED[0] in armature().data.bones, f"{MERGED[0]} is not back"
+    yield from artist.undo()
+    assert bone_count() == count, f"{bone_count()} bones after the undo, not {count}"
 
 
 def useless_bones_go(artist):
@@ -53,6 +66,7 @@ def bones(artist):
     yield from click(artist.screen, *MERGED)
     yield from artist.undone_and_redone("Merge Bones", bones_become(artist, "merge_bones", count))
     assert MERGED[1] in armature().data.bones, "the active bone is gone"
+    yield from merged_bones_are_taken_apart(artist, count)
     error = artist.error()
     yield from artist.undone_and_redone("Add Bone at Worst", bones_become(artist, "add_bone", count + 1))
     assert artist.error() < error, f"{artist.error()} % with one more, {error} % before"

@@ -46,6 +46,7 @@ def script(screen, note, module):
     yield from buttons.weights(artist)
     yield from refits.script(artist)
     yield from returns.a_moved_joint_is_put_back(artist)
+    yield from returns.bones_are_put_back(artist)
     yield from buttons.bones(artist)
     yield from files.a_saved_rig_is_refitted_again(artist)
     yield from motions.another_take_is_tracked(artist, TAKE)

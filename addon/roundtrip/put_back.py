@@ -12,7 +12,7 @@ import contextlib
 import dataclasses
 
 from .. import native
-from ..convert import at_once
+from ..convert import run
 from ..motion import sources
 from ..options import Refusal
 from ..rig import played, standing
@@ -174,7 +174,7 @@ def _measure_again(context, armature) -> None:
     """A merge has told its error: what stands now has another one. Not where the motion is not at hand."""
     if memory.is_kept(armature):
         with contextlib.suppress(Refusal, native.LibraryError):
-            edits.note_fit(at_once(edits.read(context, armature)))
+            edits.note_fit(run(edits.read(context, armature)))
 
 
 def _renamed(armature, _then: Snapshot, found: Changes) -> Done:

@@ -262,8 +262,8 @@ def test_a_hidden_rig(creature):
 
 def change_all(result):
     armature = result.armature
-    delete(armature, "Side.002.R")
     merge(result, *SIDE)
+    delete(armature, "Side.002.R")
     armature.data.bones["Down.001.L"].name = "Thigh"
     edit(armature, lambda bones: setattr(bones.new("Extra"), "tail", (0, 0, 1)))
 

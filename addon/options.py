@@ -214,7 +214,7 @@ class RefitOptions:
     frame_start: int = 1
     frame_end: int = 250
     quality: str = "RIG"  # RIG, DRAFT, NORMAL, BEST
-    move_idle: bool = False  # bones that do little may leave for places where they are missed
+    move_idle: str = "AUTOMATIC"  # NEVER, AUTOMATIC, ALWAYS: bones leave for places where they are missed
 
 
 REFIT_FIELDS = tuple(field.name for field in dataclasses.fields(RefitOptions))

@@ -8,7 +8,7 @@ import numpy as np
 import creatures
 import roundtrip as round_trips
 import skeletons
-from rows import DATA, KNOWN_ROWS, geometric_mean, say
+from rows import DATA, KNOWN_ROWS, geometric_mean, in_blender, say
 
 ROUND_TRIP_ROWS = [
     ("cat-poses", 15),
@@ -24,6 +24,7 @@ ROUND_TRIP_ROWS = [
     ("truth-human", 17),
     ("truth-cat", 20),
 ]
+ROUND_TRIP_DELETED = ("cheapest", "middle")
 
 
 def skeleton(bench):
@@ -84,3 +85,32 @@ def roundtrip(bench):
         with np.load(DATA / "truth-human.npz", allow_pickle=False) as file:
             clips = round_trips.clips_row("truth-human", {key: file[key] for key in file.files})
     return {"rows": rows, "clips": clips, **round_trips.summary_of(rows, geometric_mean)}
+
+
+def deleted(bench):
+    """In Blender, at the default settings: refits without a bone against conversions with one less."""
+    rows = []
+    for name, bones in bench.rows(ROUND_TRIP_ROWS) if bench.shared else []:
+        row = in_blender("deletions.py", DATA / f"{name}.npz", bones)
+        if row is None:
+            return None
+        against = row.get("alike", row["less"])
+        for which in ROUND_TRIP_DELETED:
+            row[which]["ratio"] = row[which]["error"] / against["error"]
+            row[which]["to_default"] = row[which]["error"] / row["less"]["error"]
+            row[which]["time"] = row[which]["seconds"] / row["full"]["seconds"]
+        rows.append({"name": name, "bones": row["full"]["bones"], **row})
+        said = (
+            f"{which} {row[which]['ratio']:.3f} ({row[which]['left']} left)" for which in ROUND_TRIP_DELETED
+        )
+        say(f"  {name} {bones}: {', '.join(said)}")
+    if not rows:
+        return None
+    every = [row[which] for row in rows for which in ROUND_TRIP_DELETED]
+    return {
+        "rows": rows,
+        "blender": rows[0]["blender"],
+        "mean": geometric_mean([one["ratio"] for one in every]),
+        "worst": {which: max(row[which]["ratio"] for row in rows) for which in ROUND_TRIP_DELETED},
+        "time": geometric_mean([one["time"] for one in every]),
+    }

@@ -8,15 +8,12 @@ import math
 import os
 import subprocess
 import sys
-import tempfile
 import time
 
-import blenders
 import numpy as np
 
 import made_up
-import native
-from rows import BENCH, DATA, EEL, PEER_ROWS, ROOT, geometric_mean, say, timed
+from rows import BENCH, DATA, EEL, PEER_ROWS, ROOT, geometric_mean, in_blender, say, timed
 
 
 def time_to(bench, name, bones, error):
@@ -169,24 +166,9 @@ def memory(_bench):
 def blender(_bench):
     """What Blender's side of a conversion takes against the solver, on a sequence brought in as a .pc2."""
     path = DATA / "samba.npz"
-    if not path.is_file():
-        say(f"  there is no {path}")
+    answer = in_blender("blender.py", path) if path.is_file() else say(f"  there is no {path}")
+    if answer is None:
         return None
-    names = blenders.fitting()
-    if not names:
-        say(f"  {blenders.none_fits()}")
-        return None
-    command = [blenders.bpy_python(names[-1]), BENCH / "blender.py", path]
-    library = {"OSSIFY_LIBRARY": str(native.library_path())}
-    with tempfile.TemporaryDirectory(prefix="ossify-") as resources:
-        environment = os.environ | library | {"BLENDER_USER_RESOURCES": resources}
-        ran = subprocess.run(
-            [*map(str, command)], env=environment, capture_output=True, text=True, timeout=900, check=False
-        )
-    if ran.returncode:
-        say(f"  it did not come through: {ran.stderr.strip().splitlines()[-1:]}")
-        return None
-    answer = json.loads(ran.stdout.splitlines()[-1])
     ratio = (answer["capture"] + answer["build"]) / answer["solve"]
     say(f"  samba {answer['bones']}: capture and build take {ratio:.2f} of the solve")
-    return {"name": "samba", "blender": names[-1], "ratio": ratio, **answer}
+    return {"name": "samba", "ratio": ratio, **answer}

@@ -13,9 +13,11 @@ import os
 import platform
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
+import blenders
 import numpy as np
 
 import creatures
@@ -198,6 +200,25 @@ def peer_key(path, bones, setting):
     digest.update(Path(path).read_bytes())
     digest.update((BENCH / "peer.py").read_bytes())
     return digest.hexdigest()[:24]
+
+
+def in_blender(script, *arguments):
+    """What a script of this folder answers in the newest bpy package that fits; None when it cannot."""
+    names = blenders.fitting()
+    if not names:
+        say(f"  {blenders.none_fits()}")
+        return None
+    command = [blenders.bpy_python(names[-1]), BENCH / script, *arguments]
+    library = {"OSSIFY_LIBRARY": str(native.library_path())}
+    with tempfile.TemporaryDirectory(prefix="ossify-") as resources:
+        environment = os.environ | library | {"BLENDER_USER_RESOURCES": resources}
+        ran = subprocess.run(
+            [*map(str, command)], env=environment, capture_output=True, text=True, timeout=900, check=False
+        )
+    if ran.returncode:
+        say(f"  it did not come through: {ran.stderr.strip().splitlines()[-1:]}")
+        return None
+    return {"blender": names[-1], **json.loads(ran.stdout.splitlines()[-1])}
 
 
 def geometric_mean(ratios):

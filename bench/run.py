@@ -49,6 +49,7 @@ SECTIONS = {
         figures_error.noise,
         figures_rigs.skeleton,
         figures_rigs.roundtrip,
+        figures_rigs.deleted,
         figures_speed.blender,
     )
 }

@@ -162,6 +162,16 @@ def sparse(dense: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.where(weights > 0, bones, -1).astype(np.int32), weights.astype(np.float32)
 
 
+def replayable(rig: native.Rig) -> native.Rig:
+    """A vertex without weights counts as one of the first bone: the library wants all of them to move."""
+    lost = (rig.influence_bones < 0).all(axis=1)
+    if not lost.any():
+        return rig
+    bones, weights = rig.influence_bones.copy(), rig.influence_weights.copy()
+    bones[lost, 0], weights[lost, 0] = 0, 1
+    return native.Rig(rig.transforms, bones, weights, rig.rest)
+
+
 # ---- transforms
 
 

@@ -30,8 +30,18 @@ def _beside(armature, changes: Changes) -> set[str]:
     bones = armature.data.bones
     near = [bones[name_of[number]] for number in found if number in name_of]
     near += [bones[name].parent for name in changes.added if bones[name].parent]
+    return _around(near)
+
+
+def _around(near: list) -> set[str]:
     around = [other for bone in near for other in (bone.parent, *bone.children) if other]
     return {bone.name for bone in (*near, *around)}
+
+
+def beside_leaving(armature, left: list[str]) -> set[str]:
+    """The same of bones that leave, where they were and where they hang after all: as if they were gone."""
+    bones = [armature.data.bones[name] for name in left]
+    return _around([other for bone in bones for other in (bone.parent, *bone.children) if other])
 
 
 def _rehung(armature, changes: Changes) -> set[str]:

@@ -30,7 +30,7 @@ from ..rig.keying import Keyed
 from ..rig.trial import Trial, keyed_of
 from . import amend, applied, joint_refit, memory, other_clips, refit_start, relocation, renamed
 from .changes import HELD, Changes, find, note
-from .refit_solve import replayable, solve
+from .refit_solve import may_tie, solve
 from .refit_start import Start, start_of
 
 _WHOLE = 1e-5  # weights whose sum is nearer to 1 are whole
@@ -401,7 +401,7 @@ def _attempt(
         built = trial.built(keyed)
     clock.lap("write")
     yield step("Measuring", 0.0)
-    measuring = report.Measuring(motion, replayable(solved))
+    measuring = report.Measuring(motion, standing.replayable(solved))
     yield from each("Measuring", _played(rig, start, measuring, wanted))
     after = measuring.report(built, info, None)
     clock.lap("measure")
@@ -421,21 +421,35 @@ def _best(
     if tried.after.rms > most and start.claims:  # bones that only turn cannot do all that a solver wants
         start.set_aside(list(start.claims))
         tried = yield from _attempt(rig, start, *given)
-    elif tried.falls_short and not start.tied and not start.new:
+    elif tried.falls_short and not start.tied and not start.new and may_tie(rig.handle.get(), start):
         start.tied = True
         other = yield from _attempt(rig, start, *given)
         tried = min(tried, other, key=lambda attempt: attempt.after.rms)
-    if tried.wanted.moves.left:  # what would it be if all bones stayed?
-        still = start.copy()
-        still.mine, still.moves = None, relocation.Moves()
-        other = yield from _attempt(rig, still, *given)
-        tried = tried if tried.after.rms < relocation.WORTH * other.after.rms else other
+    if start.mine is not None and start.mine.any():
+        tried = yield from _weighed(tried, rig, start, *given)
     return tried
+
+
+def _weighed(tried: _Attempt, rig: _Read, start: Start, *given) -> Generator[Step, None, _Attempt]:
+    """The best of attempts: `tried`, in which bones looked for other places, one in which they fill what
+    deleted bones have left, and one in which nothing of the kind is done. None leaves for little."""
+    made = [tried]
+    for fills in [True, False] if start.gaps and not start.new else [False]:
+        other = start.copy()
+        other.fills, other.looked, other.moves = fills, None, relocation.Moves()
+        other.mine = start.mine if fills else None
+        made.append((yield from _attempt(rig, other, *given)))
+        if not made[-1].wanted.moves.left:  # if nobody fills a gap, all stay
+            break
+    made.sort(key=lambda attempt: attempt.after.rms)
+    staying = next(attempt for attempt in made if not attempt.wanted.moves.left)
+    worth = relocation.WORTH * staying.after.rms
+    return next((a for a in made if a.wanted.moves.left and a.after.rms < worth), staying)
 
 
 def _measured(rig: _Read, start: Start, motion: Motion) -> Generator[float, None, report.Report]:
     """The rig as it is; what is seen of bound bones goes into the start. Yields how far it is, 0 to 1."""
-    given = replayable(start.rig)
+    given = standing.replayable(start.rig)
     measuring = report.Measuring(motion, given)
     yield from _played(rig, start, measuring)
     armature = rig.wake(start)
@@ -472,9 +486,10 @@ def refit(
     written = after.rms <= most
     after = after if written else before
     after.seconds = clock.seconds
-    shown = solved if written else replayable(start.rig)
+    shown = solved if written else standing.replayable(start.rig)
     lines = _by_bone(start, shown, before, after), _by_mesh(motion, before, after)
-    left = relocation.notes(mine, wanted.moves, relocation.limit(armature, options))
+    asked = options.move_idle == "ALWAYS"
+    left = relocation.notes(mine, wanted.moves, asked, relocation.limit(armature, options))
     notes = [*start.notes, *start.doubled, *left] if written else []
     elsewhere = start.rebased.any() or bool(wanted.heads)
     notes += played.left_alone(armature) if written and elsewhere else []

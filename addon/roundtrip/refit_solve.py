@@ -18,23 +18,13 @@ from ..motion.capture import Motion
 from ..options import Options, RefitOptions
 from ..rig import standing
 from ..rig.handles import Handle
-from . import claims, joint_refit, relocation
+from . import claims, gaps, joint_refit, relocation
 from .refit_start import Start
 
 _WITH_CLAIMS = 0.6  # of the solving, when some bones may have claimed in vain
 _ROUND = 0.5  # of the solving, when there are two rounds of it
 _LOOKING = 0.7  # of the solving, when bones may leave their places
 _HELD = ("held_transforms", "held_vertices", "held_groups", "held_rest")
-
-
-def replayable(rig: native.Rig) -> native.Rig:
-    """A vertex without weights counts as one of the first bone: the library wants all of them to move."""
-    lost = (rig.influence_bones < 0).all(axis=1)
-    if not lost.any():
-        return rig
-    bones, weights = rig.influence_bones.copy(), rig.influence_weights.copy()
-    bones[lost, 0], weights[lost, 0] = 0, 1
-    return native.Rig(rig.transforms, bones, weights, rig.rest)
 
 
 def _settings(record, options: RefitOptions, start: Start) -> native.Settings:
@@ -130,7 +120,7 @@ def _skeleton(armature, start: Start, motion: Motion, settings, parents: np.ndar
     bones, names = armature.data.bones, start.names[: start.claimed.bones]
     pairs = [(int(parent), b) for b, parent in enumerate(parents) if parent >= 0]
     wishes = armature.ossify.settings.options().wishes(demanded=pairs)
-    skeleton = native.connect(replayable(start.claimed), motion.triangles, wishes, settings)
+    skeleton = native.connect(standing.replayable(start.claimed), motion.triangles, wishes, settings)
     kinds = [
         "root" if parents[b] < 0 else kind if skeleton.parents[b] == parents[b] else "ball"
         for b, kind in enumerate(skeleton.kinds)
@@ -138,6 +128,16 @@ def _skeleton(armature, start: Start, motion: Motion, settings, parents: np.ndar
     heads = np.array([start.moves.heads.get(n, bones[n].head_local) for n in names], np.float64)
     roots = np.flatnonzero(parents < 0)
     return skeleton._replace(root=int(roots[0]), parents=parents, joints=heads, kinds=kinds)
+
+
+def _may_tie(start: Start, parents: np.ndarray) -> bool:
+    """Whether bones can only turn in the solver; parents [b]: of those that do so in the rig, else -1"""
+    return bool((parents >= 0).any()) and bool(start.free.all()) and not start.held.groups.any()
+
+
+def may_tie(armature, start: Start) -> bool:
+    """The same of the rig as it stands."""
+    return _may_tie(start, standing.turning_parents(armature, start.names, start.pinned))
 
 
 def _let_move(poses, settings, given: native.Rig, motion: Motion, again: bool, first: float, last: float):
@@ -152,16 +152,21 @@ def _let_move(poses, settings, given: native.Rig, motion: Motion, again: bool, f
 
 
 def _relocated(
-    handle: Handle, start: Start, given: native.Rig, poses, settings, motion, first: float, last: float
+    handle: Handle, start: Start, given: native.Rig, rows, poses, settings, motion, first: float, last: float
 ):
-    """The rig to start from when bones may leave their places; where they go to is noted."""
+    """The rig to start from when bones may leave their places; where they go to is noted. If none does, the
+    looking has still found what those that stay should move."""
     mine, names = start.mine[: given.bones], start.names[: given.bones]
-    found, left = yield from relocation.look(given, poses, settings, mine, motion, first, last)
+    if start.looked is None and start.fills:
+        some = [gap._replace(weights=gap.weights[rows]) for gap in start.gaps]
+        start.looked = gaps.fill(given, poses, settings, mine, some)
+    elif start.looked is None:
+        start.looked = yield from relocation.look(given, poses, settings, mine, motion, first, last)
+    found, left = start.looked
     start.moves = relocation.Moves()
-    if not left.any():
-        return given
-    rig = replayable(found)
-    start.moves = relocation.plan(_awake(handle, start), names, rig, poses[2], settings, left, start.loose)
+    if left.any():
+        given_to = names, standing.replayable(found), poses[2], settings, left, start.loose, start.fills
+        start.moves = relocation.plan(_awake(handle, start), *given_to)
     return dataclasses.replace(found, **{name: getattr(given, name) for name in _HELD})
 
 
@@ -181,24 +186,26 @@ def _fit(handle: Handle, start: Start, motion: Motion, options, first: float, la
     names = start.names[: given.bones]
     if start.mine is not None and start.mine.any():
         middle = first + _LOOKING * (last - first)
-        given = yield from _relocated(handle, start, given, poses, settings, motion, first, middle)
+        given = yield from _relocated(handle, start, given, rows, poses, settings, motion, first, middle)
         first = middle
     armature = _awake(handle, start)
     parents = standing.turning_parents(armature, names, start.pinned)
     articulated = armature.ossify.settings.skeleton == "ARTICULATED"
     parents = relocation.turning(start.moves, names, parents, articulated)
-    if start.tied and (parents >= 0).any() and start.free.all() and not start.held.groups.any():
+    if start.tied and _may_tie(start, parents):
         skeleton = _skeleton(armature, start, motion, settings, parents)
-        loose = {*start.loose, *start.moves.parents}
-        joints = np.array([name not in loose for name in names], np.uint8)
+        beside = joint_refit.beside_leaving(armature, start.moves.left) & start.may_be_loose
+        loose, rehung = start.loose | beside, set(start.moves.parents)
+        joints = np.array([name not in loose | rehung for name in names], np.uint8)
         given = dataclasses.replace(given, held_transforms=None)
         job = native.Job.start_articulate(*poses, given, skeleton, settings, held_joints=joints)
         solved, skeleton, info = yield from watch(job, motion, first, last)
         armature = _awake(handle, start)
-        start.heads = joint_refit.moved(armature, names, skeleton, start.loose - set(start.moves.parents))
-        start.moves.heads |= joint_refit.moved(armature, names, skeleton, set(start.moves.parents))
+        start.heads = joint_refit.moved(armature, names, skeleton, loose - rehung)
+        start.moves.heads |= joint_refit.moved(armature, names, skeleton, rehung)
     else:
-        solved, info = yield from _let_move(poses, settings, given, motion, bool(start.claims), first, last)
+        again = bool(start.claims) or bool(start.moves.left and start.fills)
+        solved, info = yield from _let_move(poses, settings, given, motion, again, first, last)
     costs = native.bone_costs(*poses, solved, settings) if start.claims else None
     return _whole(start.claimed, solved, rows), info, costs
 

@@ -11,7 +11,7 @@ from ..motion.capture import matrix_of
 from ..options import RefitOptions, Refusal
 from ..rig import carriers, channels, played, rewrite, standing
 from ..rig.words import moved_words
-from . import joint_refit, memory, other_clips, relocation
+from . import gaps, joint_refit, memory, other_clips, relocation
 from .changes import HELD, Changes, Holds, dense_weights, holds
 
 
@@ -37,8 +37,12 @@ class Start:
     tied: bool = False  # bones that only turn do so in the solver, too
     pinned: set[str] = dataclasses.field(default_factory=set)  # those that do so although nothing makes them
     loose: set[str] = dataclasses.field(default_factory=set)  # bones whose joints may be solved again
+    may_be_loose: set[str] = dataclasses.field(default_factory=set)  # the same if bones near them left
     heads: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)  # of bones whose joints were
-    mine: np.ndarray | None = None  # [b] bones that may leave their places; None: that is not asked for
+    mine: np.ndarray | None = None  # [b] bones that may leave their places; None: none may
+    gaps: list[gaps.Gap] = dataclasses.field(default_factory=list)  # that deleted bones have left
+    fills: bool = False  # these go there, and none looks for another place
+    looked: tuple | None = None  # where they go: relocation.look, or gaps.fill
     moves: relocation.Moves = dataclasses.field(default_factory=relocation.Moves)  # those that did
 
     @property
@@ -54,6 +58,7 @@ class Start:
 
     def set_aside(self, names: list[str]) -> None:
         """These do not take part in the solving."""
+        self.looked = None
         self.aside = [*self.aside, *names]
         self.claims = [name for name in self.claims if name not in names]
         used = [name for name in self.names if name not in {*self.claims, *self.aside}]
@@ -67,6 +72,7 @@ class Start:
 
     def leave_painted(self) -> None:
         """Weights that are given back start as they are painted: those of the last time have led nowhere."""
+        self.looked = None
         self.skin.painted[self.returned] = self.painted[self.returned]
         self.returned = np.zeros(len(self.returned), bool)
         bones, weights = _influences(self.skin, self.held, self.rig.bones)
@@ -179,6 +185,19 @@ def _transforms(armature, changes: Changes, names: list[str]) -> tuple[np.ndarra
         now = memory.read(armature)
         _as_before(memory.last(armature), now.bones, now.channels, names, rebased, found)
     return found, rebased
+
+
+def _gaps(armature, changes: Changes, skin: standing.Skin, held: Holds) -> list[gaps.Gap]:
+    """Where deleted bones were. None with locked groups: their weights stay, whatever else is given back."""
+    then, now = memory.last(armature), memory.read(armature)
+    numbers = gaps.numbers_of(changes, then.bones, now.bones)
+    if not numbers or held.groups.any():
+        return []
+    poses = _forward(then, now.bones, now.channels)
+    rests = [then.bones.rests[then.bones.index(number)] for number in numbers]
+    moved = [standing.rigid(poses[n] @ np.linalg.inv(r))[:, :3] for n, r in zip(numbers, rests, strict=True)]
+    weights = gaps.weights_of(armature, then, skin, numbers)
+    return [gaps.Gap(*gap) for gap in zip(weights.T, moved, strict=True)]
 
 
 def tracked(armature, names: list[str], rebased: np.ndarray) -> list[other_clips.Other]:
@@ -296,8 +315,10 @@ def start_of(armature, options: RefitOptions, changes: Changes, bones, vertices)
     start.tied = record.settings.skeleton == "ARTICULATED" or bool(start.pinned)
     start.loose = joint_refit.free(armature, changes, options.joints)
     start.notes = _held_notes(armature, names) if options.solve != "WEIGHTS" else []
-    if options.move_idle:
+    if relocation.is_meant(options, changes):
         start.mine = relocation.owned(armature, changes, start)
+        start.may_be_loose = joint_refit.free(armature, changes, every=True)
+        start.gaps = _gaps(armature, changes, skin, held) if start.mine.any() else []
     return start
 
 

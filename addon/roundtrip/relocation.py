@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 WORTH = 0.95  # of the error that is left when all bones stay: for more none of them leaves
 _STAYS = 0.5  # of the lesser weight: a bone that has as much of it in common with before has not left
+_NEVER = "If bones shall stay in their places: undo, choose Never at Move Idle Bones, and refit again."
 _DEFORM = "Deform"  # the collection of which chains are parts
 
 
@@ -54,6 +55,12 @@ def _words(name: str, above: str) -> str:
     return f"{name} did little where it was: it left for a place where a bone is missed{hangs}."
 
 
+def is_meant(options: RefitOptions, changes: Changes) -> bool:
+    """Whether bones may leave at all: asked for, or because one is gone and may be missed."""
+    gone = bool(changes.deleted or changes.merged)
+    return options.move_idle == "ALWAYS" or (options.move_idle == "AUTOMATIC" and gone)
+
+
 def limit(armature, options: RefitOptions) -> str:
     """Why no bone may leave, when not all is solved that one would change; empty: all is."""
     if options.solve != "BOTH":
@@ -66,16 +73,16 @@ def limit(armature, options: RefitOptions) -> str:
     return ""
 
 
-def notes(mine: np.ndarray | None, moves: Moves, limited: str) -> list[str]:
-    """For the artist, a sentence each. mine [b]: bones that might have left; None: that was not asked for"""
-    if mine is None:
+def notes(mine: np.ndarray | None, moves: Moves, asked: bool, limited: str) -> list[str]:
+    """For the artist, a sentence each. mine [b]: bones that might have left; None: none of them"""
+    if moves.left:
+        return [*(_words(name, moves.parents[name]) for name in moves.left), _NEVER]
+    if mine is None or not asked:
         return []
     if not mine.any():
         others = "all are yours, or held, or other actions key them where they are"
         return [f"No bone may leave its place: {limited or others}."]
-    if not moves.left:
-        return ["No bone left its place: none is worth more elsewhere."]
-    return [_words(name, moves.parents[name]) for name in moves.left]
+    return ["No bone left its place: none is worth more elsewhere."]
 
 
 # ---- who may leave
@@ -178,7 +185,15 @@ def rehung(now: np.ndarray, wanted: np.ndarray, free: np.ndarray, left: np.ndarr
     return result
 
 
-def _joined(armature, names, rig, triangles, settings, left, loose: set[str]):
+def _above_leaving(now: np.ndarray, left: np.ndarray) -> np.ndarray:
+    """[b] the nearest bone above that stays: where a bone hangs when Blender deletes its parent"""
+    result = now.copy()
+    while (gone := (result >= 0) & left[result]).any():
+        result[gone] = now[result[gone]]
+    return result
+
+
+def _joined(armature, names, rig, triangles, settings, left, loose: set[str], swapped: bool):
     """The skeleton with bones that left in other places, and [b] which hang elsewhere, or had to."""
     now = _parents_now(armature, names)
     orphaned = (now >= 0) & left[now]
@@ -186,9 +201,11 @@ def _joined(armature, names, rig, triangles, settings, left, loose: set[str]):
     pairs = [(int(now[b]), b) for b in np.flatnonzero(~free & (now >= 0))]
     wishes = armature.ossify.settings.options().wishes(root=_root_of(now), demanded=pairs)
     found = native.connect(rig, triangles, wishes, settings)
-    parents = rehung(now, found.parents, free, left)
+    wanted = np.where(swapped & orphaned & ~left, _above_leaving(now, left), found.parents)
+    parents = rehung(now, wanted, free, left)
     heads = np.array([armature.data.bones[name].head_local for name in names], np.float64)
-    joints_now = np.where((free & (parents >= 0))[:, None], found.joints, heads)
+    known = free & (parents >= 0) & (left | (parents == found.parents))
+    joints_now = np.where(known[:, None], found.joints, heads)
     kinds = [
         "root" if above < 0 else "ball" if kind == "root" else kind
         for above, kind in zip(parents, found.kinds, strict=True)
@@ -198,15 +215,18 @@ def _joined(armature, names, rig, triangles, settings, left, loose: set[str]):
     return skeleton, left | orphaned | (parents != now)
 
 
-def plan(armature, names: list[str], rig: native.Rig, triangles, settings, left, loose: set[str]) -> Moves:
-    """left [b]; loose: bones whose joints to their parents may be solved again"""
+def plan(
+    armature, names: list[str], rig: native.Rig, triangles, settings, left, loose: set[str], swapped: bool
+) -> Moves:
+    """left [b]; loose: bones whose joints to their parents may be solved again; swapped: those that left are
+    where deleted ones were, and what hung from them hangs as if they had been deleted"""
     world, dense = np.array(armature.matrix_world)[:3, :3], rig.dense_weights()
     world = world / np.linalg.norm(world, axis=0)
     places = placement.place(rig.rest, dense, triangles, world)
     moves = Moves([names[b] for b in np.flatnonzero(left)], names=names)
     hung = left
     if armature.ossify.settings.skeleton != "NONE":
-        moves.skeleton, hung = _joined(armature, names, rig, triangles, settings, left, loose)
+        moves.skeleton, hung = _joined(armature, names, rig, triangles, settings, left, loose, swapped)
         limbs.lay(places, rig.rest, dense, triangles, moves.skeleton, world)
     for b in np.flatnonzero(hung):
         above = -1 if moves.skeleton is None else int(moves.skeleton.parents[b])

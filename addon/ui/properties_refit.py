@@ -80,11 +80,17 @@ _WORDS = {
         },
     ),
     "move_idle": (
-        BoolProperty,
+        EnumProperty,
         {
             "name": "Move Idle Bones",
-            "description": "A bone that does little may leave for a place where one is missed, and keeps its"
-            " name. Bones that you added, moved, renamed, hold or built upon stay. Takes a few times as long",
+            "description": "When a bone that does little may leave for a place where one is missed, if that"
+            " takes a twentieth off the error. It keeps its name. Bones that you added, moved, renamed, hold"
+            " or built upon stay",
+            "items": [  # numbered so that files in which this was a tick can be read
+                ("NEVER", "Never", "All bones stay near their places", 2),
+                ("AUTOMATIC", "Automatic", "After you deleted a bone, or merged it into another", 0),
+                ("ALWAYS", "Always", "In every refit. Takes a few times as long", 1),
+            ],
         },
     ),
 }

@@ -56,9 +56,10 @@ def _words(name: str, above: str) -> str:
 
 
 def is_meant(options: RefitOptions, changes: Changes) -> bool:
-    """Whether bones may leave at all: asked for, or because one is gone and may be missed."""
-    gone = bool(changes.deleted or changes.merged)
-    return options.move_idle == "ALWAYS" or (options.move_idle == "AUTOMATIC" and gone)
+    """Whether bones may leave at all: asked for, or because one is gone and may be missed. Who merged two wants
+    one bone there."""
+    gone = options.move_idle == "AUTOMATIC" and len(changes.deleted) > 0
+    return options.move_idle == "ALWAYS" or gone
 
 
 def limit(armature, options: RefitOptions) -> str:

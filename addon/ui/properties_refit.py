@@ -88,7 +88,7 @@ _WORDS = {
             " or built upon stay",
             "items": [  # numbered so that files in which this was a tick can be read
                 ("NEVER", "Never", "All bones stay near their places", 2),
-                ("AUTOMATIC", "Automatic", "After you deleted a bone, or merged it into another", 0),
+                ("AUTOMATIC", "Automatic", "After you deleted a bone", 0),
                 ("ALWAYS", "Always", "In every refit. Takes a few times as long", 1),
             ],
         },

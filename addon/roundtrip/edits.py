@@ -21,7 +21,7 @@ from ..rig.keying import ROOT
 from ..rig.trial import keyed_of
 from ..rig.words import listed
 from ..skeleton.placement import diagonal
-from . import changes, memory, refit, refit_start
+from . import changes, memory, refit_check, refit_start
 from .quadrics import Quadrics, at, widest
 
 _ROUNDING = 1e-6  # of a sum of weights
@@ -168,7 +168,7 @@ def read(context, armature, motion: bool = True) -> Generator[Step, None, Subjec
     """The rig as it stands, and with `motion` what it was made from; by that no rig is judged whose keys mean
     another motion."""
     if motion:
-        now, changed = refit.check(armature)
+        now, changed = refit_check.check(armature)
         check_keys(armature, changed)
     else:
         check(armature)
@@ -188,7 +188,7 @@ def read(context, armature, motion: bool = True) -> Generator[Step, None, Subjec
 
 def read_again(subject: Subject) -> Subject:
     """The rig as it stands after an edit; its motion is the same."""
-    now, changed = refit.check(subject.armature)
+    now, changed = refit_check.check(subject.armature)
     after = _subject(subject.place, subject.armature, now, changed)
     return dataclasses.replace(after, frames=subject.frames)
 

@@ -56,8 +56,8 @@ def _words(name: str, above: str) -> str:
 
 
 def is_meant(options: RefitOptions, changes: Changes) -> bool:
-    """Whether bones may leave at all: asked for, or because one is gone and may be missed. Who merged two wants
-    one bone there."""
+    """Whether bones may leave at all: asked for, or because one is gone and may be missed. Who merged two
+    wants one bone there."""
     gone = options.move_idle == "AUTOMATIC" and len(changes.deleted) > 0
     return options.move_idle == "ALWAYS" or gone
 

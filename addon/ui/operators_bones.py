@@ -5,7 +5,7 @@ from typing import ClassVar
 import bpy
 from bpy.props import BoolProperty, FloatProperty
 
-from ..roundtrip import bone_change, bone_growth, bone_merge, bone_removal, refit
+from ..roundtrip import bone_change, bone_growth, bone_merge, bone_removal, refit_check
 from .chosen import OfIdleRig, allowed, is_selected, rig_of
 from .modal import Working
 
@@ -26,7 +26,7 @@ class _EditsBones(Working, OfIdleRig):
         return self.edit(context, rig_of(context))
 
     def check_first(self, context) -> None:
-        refit.check(rig_of(context))
+        refit_check.check(rig_of(context))
 
     def succeed(self, done: bone_change.Edited) -> set[str]:
         for note in done.notes:

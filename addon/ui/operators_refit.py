@@ -7,7 +7,7 @@ from bpy.props import BoolProperty, EnumProperty, IntProperty
 from ..motion import sources
 from ..options import REFIT_FIELDS, RefitOptions, Refusal
 from ..rig import played
-from ..roundtrip import changes, edits, put_back, refit, renamed
+from ..roundtrip import changes, edits, put_back, refit, refit_check, renamed
 from . import preview, properties_refit
 from .chosen import OfIdleRig, OfRig, allowed, is_selected, rig_of
 from .modal import FAILURES, Working, fail
@@ -43,7 +43,7 @@ class OSSIFY_OT_refit(Working, OfIdleRig, bpy.types.Operator):
     def poll(cls, context):
         if not super().poll(context):
             return False
-        return allowed(cls, refit.trouble(rig_of(context)))
+        return allowed(cls, refit_check.trouble(rig_of(context)))
 
     def _options(self, context) -> RefitOptions:
         return self.given(context.scene.ossify_refit.options(), REFIT_FIELDS)
@@ -61,7 +61,7 @@ class OSSIFY_OT_refit(Working, OfIdleRig, bpy.types.Operator):
         return refit.refit(context.scene, context.view_layer, armature, options, bones, vertices)
 
     def check_first(self, context) -> None:
-        refit.check(rig_of(context))
+        refit_check.check(rig_of(context))
 
     def succeed(self, result: refit.Refitted) -> set[str]:
         before, after = result.before, result.after

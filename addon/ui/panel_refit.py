@@ -3,7 +3,7 @@
 import bpy
 
 from ..motion.recapture import sources_are_here, takes_of
-from ..roundtrip import changes, memory, put_back, refit
+from ..roundtrip import changes, memory, put_back, refit_check
 from .chosen import rig_of
 from .panel import Sidebar, draw_progress, paragraph, runs
 from .panel_rows import as_settings, draw_range
@@ -118,7 +118,7 @@ def _draw_held(layout, context, armature) -> None:
 
 
 def _draw_button(layout, context, armature) -> None:
-    trouble = refit.trouble(armature)
+    trouble = refit_check.trouble(armature)
     if trouble:
         paragraph(layout, context, trouble, "ERROR")
     row = layout.row()

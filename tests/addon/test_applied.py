@@ -5,7 +5,7 @@ import pytest
 import scenes
 from mathutils import Vector
 from ossify import options
-from ossify.roundtrip import bone_growth, refit
+from ossify.roundtrip import bone_growth, refit_check
 from refits import bits, edit, refitted, sheet_rig, steps_of
 
 WORDS = "location, rotation or scale of Sheet Rig was applied"
@@ -62,5 +62,5 @@ def test_bones_that_the_artist_moved_by_the_same_are_a_change(sheet):
             bone.head, bone.tail = bone.head + Vector((0, 0, 0.2)), bone.tail + Vector((0, 0, 0.2))
 
     edit(sheet.armature, shift)
-    assert len(refit.check(sheet.armature)[1].moved) == 6
+    assert len(refit_check.check(sheet.armature)[1].moved) == 6
     assert refitted(sheet.armature).written

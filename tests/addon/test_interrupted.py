@@ -8,7 +8,7 @@ import pytest
 import scenes
 from ossify import convert, options
 from ossify.rig import report
-from ossify.roundtrip import bone_change, bone_growth, refit, track
+from ossify.roundtrip import bone_change, bone_growth, refit_trial, track
 from refits import COUNT, bits, creature_rig, edit, error, paint_noise, sheet_rig, source_frames, steps_of
 from test_edits_cancelled import EDITS, rigged, stages_of
 from test_track import bind
@@ -121,8 +121,8 @@ PARTED = (*REFITS, refit_two_clips)
 
 @pytest.fixture
 def frame_by_frame(monkeypatch):
-    monkeypatch.setattr(refit, "_PART", 0.0)
-    monkeypatch.setattr(refit, "time", Stopped)
+    monkeypatch.setattr(refit_trial, "_PART", 0.0)
+    monkeypatch.setattr(refit_trial, "time", Stopped)
 
 
 @pytest.mark.usefixtures("frame_by_frame")
@@ -150,12 +150,12 @@ def outcome(begin):
 
 @pytest.mark.parametrize("begin", PARTED)
 def test_measured_in_parts_is_the_same(begin, monkeypatch):
-    monkeypatch.setattr(refit, "_PART", 1e9)
+    monkeypatch.setattr(refit_trial, "_PART", 1e9)
     whole = outcome(begin)
     bpy.ops.wm.read_homefile(use_empty=True)
     bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, 8
-    monkeypatch.setattr(refit, "_PART", 0.0)
-    monkeypatch.setattr(refit, "time", Stopped)
+    monkeypatch.setattr(refit_trial, "_PART", 0.0)
+    monkeypatch.setattr(refit_trial, "time", Stopped)
     assert outcome(begin) == whole
 
 

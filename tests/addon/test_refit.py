@@ -9,7 +9,7 @@ import pytest
 import scenes
 from ossify import convert, options
 from ossify.rig import standing
-from ossify.roundtrip import changes, refit
+from ossify.roundtrip import changes, refit_trial, refit_write
 from refits import (
     bits,
     creature_rig,
@@ -202,14 +202,16 @@ def test_cancelling_in_each_stage_leaves_the_file_as_it_was(creature, stage):
     assert_untouched(before, creature.armature, creature.meshes)
 
 
-@pytest.mark.parametrize("name", ["solve", "_to_write", "_write"])
-def test_an_error_leaves_the_file_as_it_was(sheet, monkeypatch, name):
+@pytest.mark.parametrize(
+    ("room", "name"), [(refit_trial, "solve"), (refit_write, "plan"), (refit_write, "write")]
+)
+def test_an_error_leaves_the_file_as_it_was(sheet, monkeypatch, room, name):
     before = whole_picture(sheet.armature, sheet.meshes)
 
     def fail(*_arguments):
         raise RuntimeError("on purpose")
 
-    monkeypatch.setattr(refit, name, fail)
+    monkeypatch.setattr(room, name, fail)
     with pytest.raises(RuntimeError, match="on purpose"):
         refitted(sheet.armature)
     assert_untouched(before, sheet.armature, sheet.meshes)

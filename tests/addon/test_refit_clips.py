@@ -7,7 +7,7 @@ import pytest
 import scenes
 from ossify import convert, options
 from ossify.rig import actions, standing
-from ossify.roundtrip import bone_growth, changes, memory, refit
+from ossify.roundtrip import bone_growth, changes, memory, refit_check
 from refits import bits, edit, paint_noise, refitted, steps_of
 from test_clips import TAKES, shown, take, two_takes
 from test_rewrite import curves_of
@@ -223,9 +223,9 @@ def test_takes_are_read_again_when_their_motion_was_not_kept():
     assert found.written
     assert found.after.rms < 0.9 * found.before.rms
     bpy.data.objects.remove(bpy.data.objects["Run"])
-    assert "choose another one with the same mesh" in refit.trouble(armature)
+    assert "choose another one with the same mesh" in refit_check.trouble(armature)
     armature.ossify.clips[1].source = take("Other Run", 2.0)
-    assert refit.trouble(armature) is None
+    assert refit_check.trouble(armature) is None
 
 
 def test_a_clip_without_its_action_is_refused():

@@ -7,7 +7,7 @@ import pytest
 import scenes
 from mathutils import Vector
 from ossify.rig import standing
-from ossify.roundtrip import changes, joint_refit, refit, refit_start
+from ossify.roundtrip import changes, joint_refit, refit_start, refit_trial
 from refits import (
     creature_rig,
     delete_bone,
@@ -251,7 +251,7 @@ def test_bones_that_can_only_turn_are_solved_so(monkeypatch):
             mesh.vertex_groups["Side.002.R"].add([v], 1.0, "REPLACE")
         with monkeypatch.context() as patch:
             patch.setattr(refit_start, "_pinned", lambda *_: set())
-            patch.setattr(refit, "_SHORT", refit._SHORT if tied else np.inf)
+            patch.setattr(refit_trial, "_SHORT", refit_trial._SHORT if tied else np.inf)
             return refitted(armature)
 
     free, tied = refit_of(False), refit_of(True)

@@ -9,7 +9,7 @@ import scenes
 from mathutils import Quaternion
 from ossify import command
 from ossify.rig import actions, standing
-from ossify.roundtrip import changes, claims, refit, relocation
+from ossify.roundtrip import changes, claims, refit_trial, relocation
 from refits import COUNT, bits, delete_bone, edit, error, refitted, sheet_rig, source_frames
 from test_rewrite import curves_of, groups_of
 
@@ -183,11 +183,11 @@ def test_the_bone_that_is_worth_least_fills_the_gap(skeleton, monkeypatch):
 def test_places_are_looked_for_once_and_free_bones_are_not_tied(monkeypatch):
     """When Blender cannot do what was solved, bones that only turn are tied to their joints; where none does
     that would be the same again."""
-    looked, tried, look, attempt = [], [], relocation.look, refit._attempt
-    monkeypatch.setattr(refit, "_SHORT", 0.0)
+    looked, tried, look, attempt = [], [], relocation.look, refit_trial._attempt
+    monkeypatch.setattr(refit_trial, "_SHORT", 0.0)
     monkeypatch.setattr(relocation, "look", lambda *given: looked.append(1) or look(*given))
     monkeypatch.setattr(
-        refit, "_attempt", lambda rig, start, *g: tried.append(start.tied) or attempt(rig, start, *g)
+        refit_trial, "_attempt", lambda rig, start, *g: tried.append(start.tied) or attempt(rig, start, *g)
     )
     for skeleton, ties in (("HIERARCHY", True), ("NONE", False)):
         body, armature, mesh = rigged(skeleton)

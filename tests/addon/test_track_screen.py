@@ -9,7 +9,7 @@ import pytest
 import scenes
 from chain import converted, curves
 from ossify.rig import actions
-from ossify.roundtrip import refit
+from ossify.roundtrip import refit_check
 from ossify.ui import panel_track, preview
 from refits import COUNT, edit, error, source_frames
 from tracks import sheet, tracked
@@ -273,17 +273,17 @@ def test_live_modifiers_have_no_preview():
 
 def test_a_refit_asks_for_one_of_the_rigs_own_clips():
     result, second = stage()
-    assert refit.trouble(result.armature) is None
+    assert refit_check.trouble(result.armature) is None
     tracked(result, second)
-    assert refit.trouble(result.armature) is None
+    assert refit_check.trouble(result.armature) is None
     own = bpy.data.actions["Second"].copy()
     own.name = "Mine"
     actions.assign(result.armature, own)
-    assert refit.trouble(result.armature) == (
+    assert refit_check.trouble(result.armature) == (
         "First Rig plays Mine, an action of your own: play one of its clips, First Rig."
     )
     bpy.ops.ossify.play_clip(clip=0)
-    assert refit.trouble(result.armature) is None
+    assert refit_check.trouble(result.armature) is None
 
 
 # ---- the panel

@@ -87,7 +87,7 @@ def summary_rows(kept):
     if r := kept.get("roundtrip"):
         yield from roundtrip_summary(r)
     if r := kept.get("deleted"):
-        what = "... in Blender, at the default settings: mean / worst of the cheapest, of the middle one"
+        what = "a bone deleted in Blender by default, against one less, same skeleton: mean / worst, likewise"
         figure = f"{number(r['mean'], 3, 'x')} / {number(r['worst']['cheapest'], 3, 'x')}"
         yield what, f"{figure}, {number(r['worst']['middle'], 3, 'x')}", "1.05x", "below 1x"
     if r := kept.get("blender"):
@@ -424,7 +424,7 @@ def deleted_page(r):
     yield "refitted, all at the default settings and on all cores. Errors in percent of the size, as Blender"
     yield "measures them; ratios to a conversion with one bone less and the same kind of skeleton; in"
     yield "brackets to the one by default where that has another kind. Left: bones that left. Time: the"
-    yield "refit's by the conversion's."
+    yield "refit's by the conversion's, on a busy machine."
     head = ("sequence, bones", "skeleton", "rig", "one less")
     for which in ("cheapest", "middle"):
         head += (f"{which} deleted", "ratio", "left", "time")

@@ -55,7 +55,7 @@ class Changes:
             frames = np.flatnonzero(np.any(list(self.rekeyed.values()), axis=0))
             where = f"frame {times[frames[0]]}" if len(frames) == 1 else f"{len(frames)} frames"
             found.append(("REKEYED", _bones(list(self.rekeyed), f"re-keyed in {where}")))
-        other = ((name, "has other vertices or faces") for name in self.retopologised)
+        other = ((name, "has other vertices or edges") for name in self.retopologised)
         found += [("RETOPOLOGISED", " ".join(words)) for words in other]
         if self.removed:
             found.append(("REMOVED", f"{self.removed} meshes gone"))
@@ -129,7 +129,8 @@ def _compare_meshes(
             found.removed += bool(then.counts[index])
             continue
         name = item.object.name
-        if then.topology[index] != now.topology[index] or then.counts[index] != now.counts[index]:
+        same = then.topology[index] in (None, now.topology[index])
+        if not same or then.counts[index] != now.counts[index]:
             found.retopologised.append(name)
             continue
         before = dense_weights(then.influences[old], then.weights[old], numbers)

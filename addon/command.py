@@ -44,6 +44,7 @@ from .options import (
     TrackOptions,
 )
 from .rig import standing
+from .rig.words import counted
 from .roundtrip import renamed, track
 from .roundtrip.refit import refit
 from .ui.properties import words_of
@@ -283,7 +284,7 @@ def _bake_one(arguments, options: BakeOptions) -> None:
         if options.to == "SHAPE_KEYS":
             outputs.save(output)
     for file in baked.files or [output]:
-        print(f"{path.name}: {file}, {baked.samples} samples", flush=True)
+        print(f"{path.name}: {file}, {counted(baked.samples, 'sample')}", flush=True)
 
 
 def _bake(parser, arguments) -> int:
@@ -319,7 +320,7 @@ def _print_info(path: Path, record: dict) -> None:
     print(f"{path}: frames {record['frame_start']} to {record['frame_end']}")
     for offer in record["objects"]:
         motion = ", ".join(offer["motion"]) or "nothing"
-        print(f"  {offer['name']}: {offer['vertices']} vertices, moved by {motion}")
+        print(f"  {offer['name']}: {counted(offer['vertices'], 'vertex')}, moved by {motion}")
         if offer["trouble"]:
             print(f"    {offer['trouble']}")
     if not record["objects"]:

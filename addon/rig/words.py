@@ -1,6 +1,13 @@
-"""Parts of sentences about bones, for the artist."""
+"""Parts of sentences, for the artist."""
 
 _NAMED = 3  # bones, before the others are counted
+
+_PLURALS = {"mesh": "meshes", "vertex": "vertices"}  # of nouns that take more than an s
+
+
+def counted(count: int, noun: str) -> str:
+    """So many of them: 1 vertex, 1,024 vertices."""
+    return f"{count:,} {noun if count == 1 else _PLURALS.get(noun, noun + 's')}"
 
 
 def listed(names: list[str]) -> str:

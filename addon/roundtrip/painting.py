@@ -20,6 +20,7 @@ from ..options import Refusal
 from ..rig import skin, standing
 from ..rig.handles import Handle, was_changed
 from ..rig.rewrite import write_weights
+from ..rig.words import counted
 from ..skeleton.mirror import oriented
 from . import changes, edits, quadrics, smoothing
 
@@ -37,7 +38,7 @@ class Painted:
     after: float | None = None
 
     def words(self) -> str:
-        text = "1 vertex" if self.changed == 1 else f"{self.changed} vertices"
+        text = counted(self.changed, "vertex")
         return text if self.before is None else f"{text}, {error_words(self.before, self.after)}"
 
 

@@ -16,6 +16,13 @@ def listed(names: list[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
+def aloof_words(settings: dict[str, list[str]]) -> str:
+    """That settings, which are named for each, keep bones from their parents' poses."""
+    verb, joint = ("has", " and ") if len(settings) == 1 else ("have", " or ")
+    found = dict.fromkeys(setting for some in settings.values() for setting in some)
+    return f"{listed(list(settings))} {verb} {joint.join(found)}"
+
+
 def moved_words(names: list[str]) -> str:
     """That something else than keys moves them."""
     if len(names) == 1:

@@ -278,6 +278,16 @@ def test_bones_that_something_else_moves_are_solved_around(monkeypatch, kind):
     ]
 
 
+def test_a_bone_that_does_not_inherit_is_told():
+    result = converted(sheet("First", 0.0), bones=6, skeleton="NONE")
+    name = standing.bone_names(result.armature)[2]
+    result.armature.data.bones[name].use_inherit_rotation = False
+    got = tracked(result, sheet("Second", 0.8))
+    assert got.notes == [
+        f"{name} has Inherit Rotation off: not keyed, and the other bones were solved around that."
+    ]
+
+
 def test_bones_above_one_that_a_constraint_moves_are_keyed():
     body, _ = scenes.creature(frames=FRAMES)
     result = converted(body, bones=10, quality="NORMAL", skeleton="HIERARCHY", hide_source=False)

@@ -380,10 +380,12 @@ def test_refusals():
     assert "has lost its bone Root" in refused(result, sheet("Second", 0.8))
 
 
-def test_a_source_without_a_size_is_refused():
+@pytest.mark.parametrize("place", ["WORLD", "RIG"])
+def test_a_source_without_a_size_is_refused(place):
     result, second = converted(sheet("First", 0.0), bones=6), sheet("Second", 0.8)
     second.scale = (0, 0, 0)
-    assert refused(result, second, place="RIG") == "Second is scaled to nothing: give it a size."
+    second.rotation_euler = (0.3, 0.2, 0.1)
+    assert refused(result, second, place=place) == "Second is scaled to nothing: give it a size."
 
 
 def test_a_rig_without_its_meshes_is_refused():

@@ -44,6 +44,7 @@ from .options import (
     TrackOptions,
 )
 from .rig import standing
+from .rig.words import counted
 from .roundtrip import renamed, track
 from .roundtrip.refit import refit
 from .ui.properties import words_of
@@ -109,6 +110,7 @@ def _open(stack: contextlib.ExitStack, paths: list[Path], arguments) -> tuple[li
 def _convert_one(paths: list[Path], arguments, options: Options) -> dict:
     """One rig, of one input or of several takes."""
     path, output = paths[0], output_of(paths[0], arguments)
+    outputs.make_folder(output)
     with contextlib.ExitStack() as stack:
         objects, temporary = _open(stack, paths, arguments)
         steps = convert(bpy.context.scene, bpy.context.view_layer, objects, options)
@@ -125,6 +127,8 @@ def _sentence(error: Exception) -> str:
     """What nobody foresaw may come from any of Blender's importers: it is told, and fails one input."""
     if isinstance(error, MemoryError):
         return "There is not enough memory."
+    if isinstance(error, OSError) and error.filename and error.strerror:
+        return f"{error.filename}: {error.strerror}."
     if isinstance(error, (Refusal, native.OssifyError, OSError)):
         return str(error)
     traceback.print_exception(error, file=sys.stderr)
@@ -139,7 +143,7 @@ def _write_report(path: Path | None, options, records: list[dict]) -> None:
             "settings": dataclasses.asdict(options),
             "inputs": records,
         }
-        path.parent.mkdir(parents=True, exist_ok=True)
+        outputs.make_folder(path, "--report")
         path.write_text(json.dumps(text, indent=1) + "\n", encoding="utf-8")
 
 
@@ -169,7 +173,7 @@ def _convert(parser, arguments) -> int:
 
 def _refit_one(arguments, options: RefitOptions) -> None:
     path, output = arguments.input, arguments.output.absolute()
-    output.parent.mkdir(parents=True, exist_ok=True)
+    outputs.make_folder(output)
     with inputs.Opened(path, [], None):
         rigs = list(filter(standing.is_rig, bpy.context.scene.objects))
         missing = [name for name in arguments.object if name not in {rig.name for rig in rigs}]
@@ -232,6 +236,7 @@ def _track_one(path: Path, rig, arguments, options: TrackOptions) -> dict:
 
 
 def _track_all(arguments, options: TrackOptions) -> list[dict]:
+    outputs.make_folder(arguments.output)
     with inputs.Opened(arguments.rig, [], None):
         rig, scene = _rig_of(arguments), bpy.context.scene
         before = scene.frame_start, scene.frame_end
@@ -275,7 +280,7 @@ def _rigs(opened: inputs.Opened) -> list:
 
 def _bake_one(arguments, options: BakeOptions) -> None:
     path, output = arguments.input, arguments.output.absolute()
-    output.parent.mkdir(parents=True, exist_ok=True)
+    outputs.make_folder(output)
     with inputs.Opened(path, arguments.object, None) as opened:
         options.filepath = "" if options.to == "SHAPE_KEYS" else str(output)
         steps = bake(bpy.context.scene, bpy.context.view_layer, _rigs(opened), options)
@@ -283,7 +288,7 @@ def _bake_one(arguments, options: BakeOptions) -> None:
         if options.to == "SHAPE_KEYS":
             outputs.save(output)
     for file in baked.files or [output]:
-        print(f"{path.name}: {file}, {baked.samples} samples", flush=True)
+        print(f"{path.name}: {file}, {counted(baked.samples, 'sample')}", flush=True)
 
 
 def _bake(parser, arguments) -> int:
@@ -319,7 +324,7 @@ def _print_info(path: Path, record: dict) -> None:
     print(f"{path}: frames {record['frame_start']} to {record['frame_end']}")
     for offer in record["objects"]:
         motion = ", ".join(offer["motion"]) or "nothing"
-        print(f"  {offer['name']}: {offer['vertices']} vertices, moved by {motion}")
+        print(f"  {offer['name']}: {counted(offer['vertices'], 'vertex')}, moved by {motion}")
         if offer["trouble"]:
             print(f"    {offer['trouble']}")
     if not record["objects"]:
@@ -357,8 +362,8 @@ def main(argv: list[str]) -> int:
     except native.LibraryError as error:
         print(error, file=sys.stderr)
         return NO_LIBRARY
-    except OSError as error:  # of the report
-        print(error, file=sys.stderr)
+    except (OSError, Refusal) as error:  # of the report
+        print(_sentence(error), file=sys.stderr)
         return FAILED
     except KeyboardInterrupt:
         print("Interrupted.", file=sys.stderr)

@@ -43,7 +43,8 @@ _FAINT_SHARE, _FAINT_ROUNDS = 0.03, 12  # of the solving, iterations: to do with
 _NONE_RMS, _NONE_LARGEST = 0.01, 0.4  # percent of the size: no error that faint bones are kept for
 _SAME = 1.01  # of the error, neither
 _FAINT = (
-    "{gone} of {count} bones were the strongest on no vertex, or hardly any, and left: the rest does as well."
+    "{gone} of {count} bones {were} the strongest on no vertex, or hardly any, and left: the rest does as"
+    " well."
 )
 # E_RMS to percent of the diagonal, for a sphere as wide as the box is long: never too small
 _PERCENT = 100 * math.sqrt(3) / 1000 / 2
@@ -163,7 +164,9 @@ def _without_faint(
         job = native.Job.start(*poses, dataclasses.replace(settings, bones=left), given)
         fitted, after = yield from watch(job, motion, last - _FAINT_SHARE, last)
         if _as_good(after, info, options):
-            motion.notes.append(_FAINT.format(gone=rig.bones - left, count=rig.bones))
+            count = rig.bones - left
+            were = "was" if count == 1 else "were"
+            motion.notes.append(_FAINT.format(gone=count, count=rig.bones, were=were))
             return fitted, after
     return rig, info
 

@@ -7,10 +7,23 @@ from pathlib import Path
 
 import bpy
 
+from ..options import Refusal
 from ..rig import actions
 from .formats import call, need_addon, need_built_in, supported
 
 OUTPUTS = (".blend", ".glb", ".gltf", ".fbx", ".usd", ".usda", ".usdc")
+
+
+def make_folder(path: Path, flag: str = "--output") -> None:
+    """The folder that a file is to be written into; refuses one that cannot be made."""
+    folder = path.absolute().parent
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Refusal(
+            f"There is no folder {folder}, and it cannot be made ({error.strerror or error}): name another"
+            f" one with {flag}."
+        ) from None
 
 
 def need_exporter(path: Path) -> None:
@@ -72,7 +85,7 @@ def save(path: Path) -> None:
 
 def write(path: Path, armature, meshes: list, influences: int) -> None:
     """Writes the rig, or for .blend the whole file, by the ending of the path."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path)
     suffix = path.suffix.lower()
     if suffix == ".blend":
         save(path)

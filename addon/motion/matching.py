@@ -132,9 +132,9 @@ def check(found: Match, name: str, other: str, limit: float = LIMIT) -> None:
     percent = 100 / diagonal(found.rest) * found.distances
     beyond = int((percent > limit).sum())
     if beyond:
-        worst = int(percent.argmax())
+        worst, lie = int(percent.argmax()), "lies" if beyond == 1 else "lie"
         raise Refusal(
-            f"{beyond} of {len(percent)} vertices of {name} lie farther than {limit:g} % of the size from"
+            f"{beyond} of {len(percent)} vertices of {name} {lie} farther than {limit:g} % of the size from"
             f" {other}, vertex {worst} the farthest ({percent[worst]:.3g} %): the two must have the same"
             " shape, in the same place, at rest."
         )

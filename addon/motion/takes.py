@@ -146,6 +146,8 @@ class Source:
         self.handles = [Handle.of("objects", obj) for obj in objects]
         evaluated = [obj.evaluated_get(layer.depsgraph) for obj in objects]
         matrices = [matrix_of(obj) for obj in evaluated]
+        for obj, matrix in zip(objects, matrices, strict=True):
+            _inverse(matrix, obj.name)  # wherever it is placed, there is nothing to see of one without a size
         pairs = _pairs(skin.meshes, evaluated)
         self.reader = Reader(place, self.handles, np.eye(4), _GOAL)
         self.targets = _Targets(skin, self.reader, pairs)

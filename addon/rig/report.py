@@ -19,6 +19,7 @@ from ..native import Info, Rig, Skeleton
 from ..skeleton import joints
 from . import actions
 from .build import Built
+from .words import counted
 
 _BLOCK = 8  # frames replayed by the library at a time
 _KIND_WORDS = {"ball": "ball", "hinge": "hinge", "stiff": "stiff", "loose": "guessed"}
@@ -75,7 +76,8 @@ class Report:
         if len(self.clips) < 2:
             return []
         return [
-            f"clip {name}: {rows.stop - rows.start} frames, error {self.percent(self.clip_error(rows)):.3g} %"
+            f"clip {name}: {counted(rows.stop - rows.start, 'frame')},"
+            f" error {self.percent(self.clip_error(rows)):.3g} %"
             for name, rows in self.clips
         ]
 
@@ -85,13 +87,14 @@ class Report:
         if len(self.clips) > 1:
             where += f" of {self.worst_clip}"
         return [
-            f"{self.bones} bones on {self.vertices} vertices, {len(self.times)} frames",
+            f"{counted(self.bones, 'bone')} on {counted(self.vertices, 'vertex')},"
+            f" {counted(len(self.times), 'frame')}",
             f"error {self.percent(self.rms):.3g} % of the size (root mean square; E_RMS {self.erms:.3g})",
             f"mean {self.percent(self.mean):.3g} %, 95 in 100 below {self.percent(self.percentile_95):.3g} %",
             f"largest {self.percent(self.maximum):.3g} % ({self.maximum:.3g}) at vertex {self.worst_vertex}"
             f" of {self.worst_object} in {where}",
-            f"{self.keys} keys of {self.keys_if_every}; leaving the others out moves no vertex by more than"
-            f" {self.percent(self.keys_moved):.2g} %",
+            f"{counted(self.keys, 'key')} of {self.keys_if_every}; leaving the others out moves no vertex by"
+            f" more than {self.percent(self.keys_moved):.2g} %",
             *self.clip_lines(),
             *self.skeleton_lines(),
             "{} as a rig, {} as shape keys, {} as a point cache".format(*self.sizes()),
@@ -108,7 +111,7 @@ class Report:
             return []
         counts = self.joints()
         found = ", ".join(f"{count} {_KIND_WORDS[kind]}" for kind, count in counts.items() if count)
-        lines = [f"{sum(counts.values())} joints{': ' if found else ''}{found}"]
+        lines = [f"{counted(sum(counts.values()), 'joint')}{': ' if found else ''}{found}"]
         if self.free is not None:
             lines.append(
                 f"joints hold: E_RMS {self.solver.erms:.3g}, {self.free.erms:.3g} if bones were free to move"

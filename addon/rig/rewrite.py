@@ -19,6 +19,7 @@ from . import channels, keying, keys, played, standing, weights
 from .keying import Keyed, Links
 from .keys import Writer
 from .skin import set_positions
+from .words import aloof_words, moved_words
 
 _OFF = 1e-5  # a sum nearer than this to what it should be is right but for rounding
 _LIMITS = "LIMIT_"  # how the types of constraints begin that only limit
@@ -86,11 +87,16 @@ def write_rest(obj, armature, rows, points) -> None:
 # ---- keys
 
 
+def _aloof(bone) -> list[str]:
+    """What keeps a bone from hanging from its parent's pose as usual, in Blender's words."""
+    found = [] if bone.use_inherit_rotation else ["Inherit Rotation off"]
+    found += [] if bone.use_local_location else ["Local Location off"]
+    return found + ([] if bone.inherit_scale == "FULL" else ["Inherit Scale not at Full"])
+
+
 def _obeys(armature, action, name: str) -> bool:
     """Whether the channels of a bone are what their keys say, and hang from its parent's pose as usual."""
-    bone = armature.data.bones[name]
-    inherits = bone.use_inherit_rotation and bone.use_local_location and bone.inherit_scale == "FULL"
-    return inherits and not keys.is_driven(armature, action, name)
+    return not _aloof(armature.data.bones[name]) and not keys.is_driven(armature, action, name)
 
 
 def is_plain(armature, action, name: str) -> bool:
@@ -105,6 +111,19 @@ def is_bound(armature, action, name: str) -> bool:
     constraints = armature.pose.bones[name].constraints
     moves = any(not c.mute and not c.type.startswith(_LIMITS) for c in constraints)
     return moves or not _obeys(armature, action, name)
+
+
+def _is_moved(armature, name: str) -> bool:
+    """Whether a constraint or a driver has a say in the pose of a bone."""
+    constraints = armature.pose.bones[name].constraints
+    return keys.is_driven(armature, None, name) or not all(constraint.mute for constraint in constraints)
+
+
+def not_plain_words(armature, names: list[str]) -> list[str]:
+    """Beginnings of sentences on bones whose pose is not what their keys say, by what is to blame."""
+    moved = [name for name in names if _is_moved(armature, name)]
+    aloof = {name: _aloof(armature.data.bones[name]) for name in names if name not in moved}
+    return [*([moved_words(moved)] if moved else []), *([aloof_words(aloof)] if aloof else [])]
 
 
 def carrier_of(bone):

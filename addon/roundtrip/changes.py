@@ -12,7 +12,7 @@ import dataclasses
 import numpy as np
 
 from ..rig import played, standing
-from ..rig.words import listed
+from ..rig.words import counted, listed
 from ..skeleton.placement import diagonal
 from . import memory, merge_notes
 
@@ -48,17 +48,17 @@ class Changes:
         found.append(("REPARENTED", _bones(self.reparented, "reparented")))
         found.append(("RENAMED", _bones(list(self.renamed.values()), "renamed")))
         count = sum(int(rows.sum()) for rows in self.repainted.values())
-        found.append(("REPAINTED", f"{count:,} vertices repainted" if count else ""))
+        found.append(("REPAINTED", f"{counted(count, 'vertex')} repainted" if count else ""))
         count = sum(int(rows.sum()) for rows in self.sculpted.values())
-        found.append(("SCULPTED", f"{count:,} vertices sculpted" if count else ""))
+        found.append(("SCULPTED", f"{counted(count, 'vertex')} sculpted" if count else ""))
         if self.rekeyed:
             frames = np.flatnonzero(np.any(list(self.rekeyed.values()), axis=0))
             where = f"frame {times[frames[0]]}" if len(frames) == 1 else f"{len(frames)} frames"
             found.append(("REKEYED", _bones(list(self.rekeyed), f"re-keyed in {where}")))
-        other = ((name, "has other vertices or faces") for name in self.retopologised)
+        other = ((name, "has other vertices or edges") for name in self.retopologised)
         found += [("RETOPOLOGISED", " ".join(words)) for words in other]
         if self.removed:
-            found.append(("REMOVED", f"{self.removed} meshes gone"))
+            found.append(("REMOVED", f"{counted(self.removed, 'mesh')} gone"))
         return [(kind, words) for kind, words in found if words]
 
 
@@ -129,7 +129,8 @@ def _compare_meshes(
             found.removed += bool(then.counts[index])
             continue
         name = item.object.name
-        if then.topology[index] != now.topology[index] or then.counts[index] != now.counts[index]:
+        same = then.topology[index] in (None, now.topology[index])
+        if not same or then.counts[index] != now.counts[index]:
             found.retopologised.append(name)
             continue
         before = dense_weights(then.influences[old], then.weights[old], numbers)

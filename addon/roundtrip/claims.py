@@ -15,6 +15,7 @@ import numpy as np
 
 from .. import native
 from ..rig import played, rewrite, standing
+from ..rig.words import counted
 from ..skeleton.placement import diagonal
 from .refit_start import Start
 
@@ -82,8 +83,8 @@ def _words(name: str, donor: str | None, count: int) -> str:
             " they are held, or it hangs where it cannot follow that bone."
         )
     return (
-        f"{name} does not lower the error, as the rig fits without it: it shares {count} vertices around it"
-        f" with {donor}, and moves as that does."
+        f"{name} does not lower the error, as the rig fits without it: it shares"
+        f" {counted(count, 'vertex')} around it with {donor}, and moves as that does."
     )
 
 

@@ -23,7 +23,7 @@ from pathlib import Path
 import bpy
 import numpy as np
 
-from ..motion.capture import Motion, positions
+from ..motion.capture import Motion, edges_of, positions
 from ..options import Options, Refusal
 from ..rig import keys, looks, played, standing
 from ..rig.handles import Handle
@@ -185,7 +185,7 @@ class Snapshot:
     times: np.ndarray  # [f]
     channels: np.ndarray  # [f][b][10] location, rotation, scale
     counts: list[int]  # vertices of each mesh
-    topology: list[int]  # of each mesh
+    topology: list[int | None]  # of each mesh; None: it was not noted
     influences: np.ndarray  # [v][k] numbers of bones; -1: none
     weights: np.ndarray  # [v][k]
     rest: np.ndarray  # [v][3] in the objects' own space
@@ -235,13 +235,9 @@ def read_channels(armature, names: list[str], times, action) -> np.ndarray:
 
 
 def topology_of(mesh) -> int:
-    """A number that is another one for other faces and edges."""
-    total = len(mesh.vertices)
-    for items, name, width in (("loops", "vertex_index", 1), ("edges", "vertices", 2)):
-        flat = np.empty(width * len(getattr(mesh, items)), np.int32)
-        getattr(mesh, items).foreach_get(name, flat)
-        total = zlib.crc32(flat.tobytes(), total & 0xFFFFFFFF)
-    return total & 0x7FFFFFFF
+    """A number that is another one for other edges. Faces do not count: the motion fits however they are
+    turned, and in whatever order they come."""
+    return zlib.crc32(edges_of(mesh).tobytes(), len(mesh.vertices) & 0xFFFFFFFF) & 0x7FFFFFFF
 
 
 def columns(armature) -> list[slice]:
@@ -315,7 +311,7 @@ def note(armature, now: Snapshot) -> None:
     used = max(int((now.influences >= 0).sum(axis=1).max(initial=1)), 1)
     notes = {
         "bones": json.dumps({name: value for name, value in bones.items() if name != "rests"}),
-        "meshes": json.dumps({"counts": now.counts, "topology": now.topology}),
+        "meshes": json.dumps({"counts": now.counts, "edges": now.topology}),
         "rests": now.bones.rests.astype(np.float32).ravel(),
         "channels": now.channels.ravel(),
         "influences": now.influences[:, :used].ravel(),
@@ -361,7 +357,8 @@ def last(armature) -> Snapshot | None:
         played.times_of(armature),
         array("channels", np.float32, -1, count, 10),
         meshes["counts"],
-        meshes["topology"],
+        # Files of before have a "topology" of faces in their order, which says nothing about edges.
+        meshes.get("edges", [None] * len(meshes["counts"])),
         array("influences", np.int32, vertices, -1),
         array("weights", np.float32, vertices, -1),
         array("rest", np.float32, vertices, 3),

@@ -20,6 +20,7 @@ from ..options import Refusal
 from ..rig import skin, standing
 from ..rig.handles import Handle, was_changed
 from ..rig.rewrite import write_weights
+from ..rig.words import counted
 from ..skeleton.mirror import oriented
 from . import changes, edits, quadrics, smoothing
 
@@ -37,7 +38,7 @@ class Painted:
     after: float | None = None
 
     def words(self) -> str:
-        text = "1 vertex" if self.changed == 1 else f"{self.changed} vertices"
+        text = counted(self.changed, "vertex")
         return text if self.before is None else f"{text}, {error_words(self.before, self.after)}"
 
 
@@ -48,19 +49,39 @@ def error_words(before: float, after: float) -> str:
 # ---- which vertices
 
 
-def chosen(subject: edits.Subject, only: str | None = None) -> np.ndarray:
-    """[v] the vertices to paint, of one mesh or of all: with a paint mask the selected ones; none held."""
-    result = np.zeros(len(subject.skin.rest), bool)
+_UNSELECTED = "No vertex that may change is selected: select some, or turn the paint mask off."
+_HELD = "All vertices that would change are held: let go of some first, by the padlocks in Refit > Hold."
+_LOCKED = (
+    "The weights of all bones are held, so that none can change: let go of the bones in Refit > Hold, or"
+    " unlock their vertex groups."
+)
+
+
+def _selected(subject: edits.Subject, only: str | None) -> tuple[np.ndarray, np.ndarray]:
+    """[v] with a paint mask the selected ones, of one mesh or of all; [v] those that are held"""
+    selected, held = np.zeros((2, len(subject.skin.rest)), bool)
     for obj, rows in zip(subject.skin.meshes, subject.skin.slices, strict=True):
+        held[rows] = changes.held_vertices(obj.data)
         if only in (None, obj.name):
-            selected = np.ones(len(obj.data.vertices), bool)
+            some = np.ones(len(obj.data.vertices), bool)
             if obj.data.use_paint_mask or obj.data.use_paint_mask_vertex:
-                obj.data.vertices.foreach_get("select", selected)
-            result[rows] = selected & ~changes.held_vertices(obj.data)
-    result[subject.rows] &= ~subject.full()
-    if not result[subject.rows].any():
-        raise Refusal("No vertex that may change is selected: select some, or turn the paint mask off.")
-    return result[subject.rows]
+                obj.data.vertices.foreach_get("select", some)
+            selected[rows] = some
+    return selected[subject.rows], held[subject.rows]
+
+
+def chosen(subject: edits.Subject, only: str | None = None) -> np.ndarray:
+    """[v] the vertices to paint: those that are selected, and that nothing holds. Refuses if there are none,
+    in words for what stands in the way."""
+    selected, held = _selected(subject, only)
+    if not selected.any():
+        raise Refusal(_UNSELECTED)
+    if held[selected].all():
+        raise Refusal(_HELD)
+    free = selected & ~held & ~subject.full()
+    if not free.any() or subject.locked().all():
+        raise Refusal(_LOCKED)
+    return free
 
 
 # ---- writing

@@ -69,7 +69,7 @@ def check(armature) -> tuple[memory.Snapshot, Changes]:
     changes = find(armature, now)
     if changes.retopologised:
         raise Refusal(
-            f"{changes.retopologised[0]} has other vertices or faces than when the rig was made: the motion"
+            f"{changes.retopologised[0]} has other vertices or edges than when the rig was made: the motion"
             " does not fit it any more. Undo that, or convert the source again."
         )
     applied.check(armature, now, changes.moved)

@@ -10,7 +10,6 @@ from .. import native
 from ..motion.capture import matrix_of
 from ..options import RefitOptions, Refusal
 from ..rig import carriers, channels, played, rewrite, standing
-from ..rig.words import moved_words
 from . import gaps, joint_refit, memory, other_clips, relocation
 from .changes import HELD, Changes, Holds, dense_weights, holds
 
@@ -286,9 +285,8 @@ def _pinned(armature, changes: Changes, names: list[str]) -> set[str]:
 def _held_notes(armature, names: list[str]) -> list[str]:
     """On bones that the solver may not move, though nobody holds them."""
     found = [name for name in names if not rewrite.is_plain(armature, None, name)]
-    if not found:
-        return []
-    return [f"{moved_words(found)}: kept as that is, and with it the bones above."]
+    told = rewrite.not_plain_words(armature, found)
+    return [f"{words}: kept as that is, and with it the bones above." for words in told]
 
 
 def start_of(armature, options: RefitOptions, changes: Changes, bones, vertices) -> Start:

@@ -33,6 +33,7 @@ from ..rig.handles import Place, was_changed
 from ..rig.keying import ROOT
 from ..rig.rig_record import remember_clip
 from ..rig.trial import Trial
+from ..rig.words import counted
 from ..skeleton.placement import diagonal
 from . import edits, renamed
 from .track_rig import Standing, stand
@@ -73,7 +74,7 @@ class Tracked(NamedTuple):
 
     def sentence(self) -> str:
         return (
-            f"{self.armature.name}: {self.action.name}, {self.frames} frames, error"
+            f"{self.armature.name}: {self.action.name}, {counted(self.frames, 'frame')}, error"
             f" {self.rms * self.percent:.3g} % of the size, largest {self.maximum * self.percent:.3g} % in"
             f" frame {self.worst_frame}"
         )

@@ -12,7 +12,7 @@ from ..options import Options
 from ..rig import carriers, rewrite, standing
 from ..rig.handles import Handle
 from ..rig.keying import ROOT
-from ..rig.words import listed, moved_words
+from ..rig.words import listed
 
 
 @dataclasses.dataclass
@@ -56,9 +56,9 @@ class Standing:
     def notes(self) -> list[str]:
         """On bones that are not simply keyed, for the artist."""
         names, notes = [name for name, bound in zip(self.names, self.bound, strict=True) if bound], []
-        if names:
-            rest = "" if self.turns else ", and the other bones were solved around that"
-            notes.append(f"{moved_words(names)}: not keyed{rest}.")
+        rest = "" if self.turns else ", and the other bones were solved around that"
+        others = rewrite.not_plain_words(self.armature.get(), names)
+        notes += [f"{words}: not keyed{rest}." for words in others]
         if self.limited:
             verb = "has limits" if len(self.limited) == 1 else "have limits"
             notes.append(f"{listed(self.limited)} {verb}, which hold back what is keyed beyond them.")

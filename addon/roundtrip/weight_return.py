@@ -47,7 +47,7 @@ def _parts(armature, then: memory.Snapshot):
     for index, item in enumerate(armature.ossify.meshes):
         obj = item.object
         same = obj in present and then.counts[index] == len(obj.data.vertices)
-        if same and then.topology[index] == memory.topology_of(obj.data):
+        if same and then.topology[index] in (None, memory.topology_of(obj.data)):
             yield obj, slice(*starts[index : index + 2])
 
 

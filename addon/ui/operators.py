@@ -9,6 +9,7 @@ from ..motion import sources
 from ..motion.capture import check
 from ..options import FIELDS, PRESETS, Options, Refusal, implied, preset_values
 from ..rig import build, heat
+from ..rig.words import counted
 from . import properties, session
 from .chosen import OfRig, allowed, allowed_now, chosen_objects, rig_of
 from .modal import FAILURES, Working, fail
@@ -59,8 +60,9 @@ class OSSIFY_OT_convert(Working, bpy.types.Operator):
             self.report({"INFO"}, note)
         self.report(
             {"INFO"},
-            f"{result.armature.name}: {report.bones} bones, error {report.percent(report.rms):.3g} % of the"
-            f" size, largest {report.percent(report.maximum):.3g} % in frame {report.worst_frame}",
+            f"{result.armature.name}: {counted(report.bones, 'bone')}, error"
+            f" {report.percent(report.rms):.3g} % of the size, largest"
+            f" {report.percent(report.maximum):.3g} % in frame {report.worst_frame}",
         )
         return {"FINISHED"}
 
@@ -186,7 +188,7 @@ class OSSIFY_OT_select_worst(OfRig, bpy.types.Operator):
         context.view_layer.objects.active = meshes[0]
         bpy.ops.object.mode_set(mode="EDIT")
         context.tool_settings.mesh_select_mode = (True, False, False)
-        self.report({"INFO"}, f"{count} vertices selected")
+        self.report({"INFO"}, f"{counted(count, 'vertex')} selected")
         return {"FINISHED"}
 
 

@@ -5,6 +5,7 @@ from bpy.props import BoolProperty, StringProperty
 
 from ..files import bake
 from ..options import BAKE_FIELDS, CACHE_ENDINGS, BakeOptions
+from ..rig.words import counted
 from . import properties_bake
 from .chosen import allowed_now, rigs_and_meshes
 from .modal import Working
@@ -44,7 +45,7 @@ class OSSIFY_OT_bake(Working, bpy.types.Operator):
 
     def succeed(self, baked: bake.Baked) -> set[str]:
         what = " and ".join(path.name for path in baked.files) or f"{baked.meshes[0].name}: shape keys"
-        self.report({"INFO"}, f"{what}, {baked.samples} samples")
+        self.report({"INFO"}, f"{what}, {counted(baked.samples, 'sample')}")
         return {"FINISHED"}
 
     def invoke(self, context, event):

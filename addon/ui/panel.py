@@ -7,6 +7,7 @@ from .. import native
 from ..motion import sources
 from ..motion.capture import frame_range
 from ..options import PRESETS, Refusal, contradiction, preset_of
+from ..rig.words import counted
 from . import session
 from .chosen import chosen_objects, rig_of
 from .operators_bake import draw_bake_range
@@ -124,13 +125,13 @@ def _draw_offers(layout, context) -> None:
             paragraph(box, context, offer.trouble, "ERROR")
             continue
         motion = ", ".join(offer.motion) or "nothing that Ossify knows of"
-        paragraph(box, context, f"{offer.vertices:,} vertices. Moved by {motion}.")
+        paragraph(box, context, f"{counted(offer.vertices, 'vertex')}. Moved by {motion}.")
     if len(objects) > _SHOWN:
         box.label(text=f"and {len(objects) - _SHOWN} more")
     if settings.frames != "POSES":
         try:
             times = frame_range(context.scene, settings)
-            box.label(text=f"{len(times)} frames, {times[0]} to {times[-1]}")
+            box.label(text=f"{counted(len(times), 'frame')}, {times[0]} to {times[-1]}")
         except Refusal as refusal:
             paragraph(box, context, str(refusal), "ERROR")
 
@@ -254,7 +255,7 @@ class OSSIFY_PT_rig(Sidebar, bpy.types.Panel):
         layout = self.layout
         rig = rig_of(context).ossify
         column = layout.column(align=True)
-        column.label(text=f"{rig.bones} bones, {rig.vertices:,} vertices")
+        column.label(text=f"{counted(rig.bones, 'bone')}, {counted(rig.vertices, 'vertex')}")
         column.label(text=f"Error {rig.rms:.3g} % of the size")
         column.label(text=f"95 in 100 vertices below {rig.percentile_95:.3g} %")
         column.label(text=f"Largest {rig.maximum:.3g} %, {rig.maximum / 100 * rig.size:.3g} units")

@@ -3,6 +3,7 @@
 import bpy
 
 from ..motion.recapture import sources_are_here, takes_of
+from ..rig.words import counted
 from ..roundtrip import changes, memory, put_back, refit_check
 from .chosen import rig_of
 from .panel import Sidebar, draw_progress, paragraph, runs
@@ -98,7 +99,7 @@ def _held_words(armature) -> list[tuple[str, str]]:
     if meshes:
         in_edit_mode = any(obj.mode == "EDIT" for obj in meshes)  # where attributes cannot be read
         count = 0 if in_edit_mode else sum(int(changes.held_vertices(obj.data).sum()) for obj in meshes)
-        words.append(("VERTEXSEL", f"{count:,} vertices" if count else "Some vertices"))
+        words.append(("VERTEXSEL", counted(count, "vertex") if count else "Some vertices"))
     frames = [str(item.frame) for item in record.frames if item.held]
     if frames:
         several = f"{len(frames)} frames from {frames[0]} on"

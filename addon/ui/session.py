@@ -6,6 +6,7 @@ import time
 from collections.abc import Generator
 
 from ..convert import Result, Step
+from ..rig.words import counted
 
 current: Session | None = None
 BUSY = "Ossify is at work: wait for it, or cancel it with ESC"  # why nothing else can be started
@@ -55,7 +56,7 @@ class Session:
         """The error so far; empty while there is none."""
         if self.step.error is None:
             return ""
-        bones = f" with {self.step.bones} bones" if self.step.bones else ""
+        bones = f" with {counted(self.step.bones, 'bone')}" if self.step.bones else ""
         return f"Error {self.step.error:.2g} %{bones}"
 
 

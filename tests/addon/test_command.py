@@ -195,7 +195,26 @@ def test_a_report_that_cannot_be_written(tmp_path, capsys):
     (tmp_path / "taken").write_text("")
     arguments = ["--output", tmp_path / "rig.glb", "--report", tmp_path / "taken" / "r.json", *FAST]
     assert run("convert", path, *arguments) == command.FAILED
-    assert "taken" in capsys.readouterr().err
+    sentence = capsys.readouterr().err.splitlines()[-1]
+    assert sentence.startswith(f"There is no folder {tmp_path / 'taken'}, and it cannot be made")
+    assert sentence.endswith("name another one with --report.")
+    (tmp_path / "r.json").mkdir()
+    assert run("convert", path, *arguments[:3], tmp_path / "r.json", *FAST) == command.FAILED
+    assert f"{tmp_path / 'r.json'}: Is a directory." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verb", ["convert", "refit", "track", "bake"])
+def test_a_folder_that_cannot_be_made_is_told_before_anything_is_done(tmp_path, capsys, verb):
+    path = save_moving(tmp_path / "scene.blend")
+    (tmp_path / "taken").write_text("")
+    folder = tmp_path / "taken" / "rigs"
+    given = [path, tmp_path / "take.abc"] if verb == "track" else [path]
+    assert run(verb, *given, "--output", folder / "rig.blend") == command.FAILED
+    said = capsys.readouterr().err
+    assert f"scene.blend: There is no folder {folder}, and it cannot be made (Not a directory)" in said
+    assert "name another one with --output" in said
+    assert "Errno" not in said
+    assert "%" not in said  # nothing was begun
 
 
 def outside(*arguments):

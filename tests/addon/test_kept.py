@@ -220,6 +220,23 @@ def test_bones_whose_keys_mean_another_motion_are_refitted_first(way, change):
     convert.run(BY_THE_MOTION["smooth" if way in ("smooth", "prune") else "merge"](armature))
 
 
+@pytest.mark.parametrize("way", ["smooth", "prune"])
+def test_what_an_edit_of_weights_changed_is_the_artists_until_it_is_given_back(way):
+    result = sheet_rig(influences=4)
+    armature, (mesh,) = result.armature, result.meshes
+    done = convert.run(BY_THE_MOTION[way](armature))
+    rows = changes.find(armature).repainted[mesh.name]
+    assert rows.sum() == done.changed > 0
+    painted = rows_of(mesh, rows)
+    for _ in range(2):
+        refitted(armature)
+        assert rows_of(mesh, rows) == painted
+    armature.ossify.keep_repainted = False
+    assert refitted(armature).written
+    assert rows_of(mesh, rows) != painted
+    assert not changes.find(armature).repainted
+
+
 def test_a_refit_that_writes_nothing_notes_nothing(monkeypatch):
     result = sheet_rig()
     armature, (mesh,) = result.armature, result.meshes

@@ -50,7 +50,7 @@ def test_without_a_rig(active):
 def test_on_a_mesh_with_other_vertices(creature, name):
     creature.meshes[0].data.vertices.add(1)
     scenes.pose(creature.armature, *PAIR)
-    assert "Creature Rigged has other vertices or faces than when the rig was made" in refusal(name)
+    assert "Creature Rigged has other vertices or edges than when the rig was made" in refusal(name)
 
 
 @pytest.mark.parametrize("name", BY_THE_MOTION)

@@ -7,7 +7,7 @@ import pytest
 import scenes
 from ossify import convert
 from ossify.motion import matching
-from ossify.roundtrip import painting
+from ossify.roundtrip import changes, painting
 
 TIMES = list(range(1, 9))
 
@@ -119,8 +119,35 @@ def test_nothing_selected_is_refused():
     mesh.data.use_paint_mask_vertex = True
     for vertex in mesh.data.vertices:
         vertex.select = False
-    with pytest.raises(painting.Refusal, match="No vertex that may change"):
+    with pytest.raises(painting.Refusal, match=r"No vertex that may change is selected: .* paint mask off"):
         convert.run(painting.smooth(bpy.context, armature, 1.0, 5))
+
+
+def edits_of(armature):
+    """One of each edit that paints the rig itself."""
+    yield painting.smooth(bpy.context, armature, 1.0, 5)
+    yield painting.prune(bpy.context, armature, 2)
+    yield painting.mirror(bpy.context, armature, "LEFT_TO_RIGHT", "X", 2.0)
+
+
+@pytest.mark.parametrize("way", ["vertices", "selected", "bones", "groups"])
+def test_what_is_held_is_to_blame_when_nothing_may_change(way):
+    _, armature, mesh = rigged()
+    rows = np.ones(len(mesh.data.vertices), bool)
+    if way == "selected":
+        mesh.data.use_paint_mask_vertex = True
+        rows[20:] = False
+        mesh.data.vertices.foreach_set("select", rows)
+    if way in ("vertices", "selected"):
+        changes.hold_vertices(mesh.data, rows, True)
+    for bone in armature.data.bones if way == "bones" else ():
+        changes.hold_bone(bone, True)
+    for group in mesh.vertex_groups:
+        group.lock_weight = way == "groups"
+    said = "weights of all bones are held" if way in ("bones", "groups") else "All vertices .* are held"
+    for steps in edits_of(armature):
+        with pytest.raises(painting.Refusal, match=said):
+            convert.run(steps)
 
 
 # ---- prune

@@ -213,7 +213,7 @@ def test_what_was_painted_before_the_bone_was_deleted_stays(creature):
     delete(armature, SIDE[1])
     put_back(armature, "DELETED")
     assert weights_by_name(mesh)[row] == mine
-    assert listed(armature) == {"REPAINTED": "1 vertices repainted"}
+    assert listed(armature) == {"REPAINTED": "1 vertex repainted"}
 
 
 def test_the_root_is_made_again(creature):

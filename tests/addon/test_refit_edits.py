@@ -136,6 +136,20 @@ def test_a_joint_moved_above_a_bone_that_a_driver_moves(creature):
     assert curves_of(armature, "Side.002.L") == keys
 
 
+def test_bones_that_do_not_inherit_are_told_from_those_that_are_moved(creature):
+    armature, bones = creature.armature, creature.armature.data.bones
+    bones["Side.002.L"].use_inherit_rotation = False
+    bones["Side.002.L"].inherit_scale = "NONE"
+    kept = "kept as that is, and with it the bones above."
+    alone = f"Side.002.L has Inherit Rotation off and Inherit Scale not at Full: {kept}"
+    assert refitted(armature).notes == [alone]
+    bones["Side.002.R"].inherit_scale = "AVERAGE"
+    armature.pose.bones["Down.002.L"].driver_add("scale", 0).driver.expression = "1"
+    moved = f"Down.002.L is moved by a constraint or driver: {kept}"
+    both = "Side.002.L and Side.002.R have Inherit Rotation off or Inherit Scale not at Full"
+    assert refitted(armature).notes == [moved, f"{both}: {kept}"]
+
+
 def test_a_reparented_bone_keeps_the_motion(creature):
     armature, (mesh,) = creature.armature, creature.meshes
     goal = source_frames(armature)

@@ -1,5 +1,7 @@
 """The motion that a rig remembers: kept, read again, replaced by another."""
 
+import json
+
 import bpy
 import numpy as np
 import pytest
@@ -185,3 +187,54 @@ def test_a_duplicated_rig_has_a_memory_of_its_own(sheet):
     refitted(twin)
     assert twin.ossify.memory != armature.ossify.memory
     assert mesh.name in changes.find(armature).repainted
+
+
+def edit_mesh(mesh, operator, **arguments):
+    """operator on all of it in Edit Mode"""
+    scenes.select(mesh)
+    bpy.ops.object.mode_set(mode="EDIT")
+    bpy.ops.mesh.select_all(action="SELECT")
+    assert operator(**arguments) == {"FINISHED"}
+    bpy.ops.object.mode_set(mode="OBJECT")
+
+
+FACES = {
+    "turned": (bpy.ops.mesh.flip_normals, {}),
+    "sorted": (bpy.ops.mesh.sort_elements, {"type": "REVERSE", "elements": {"EDGE", "FACE"}}),
+    "gone": (bpy.ops.mesh.delete, {"type": "ONLY_FACE"}),  # their edges are loose
+}
+
+
+@pytest.mark.parametrize("way", FACES)
+def test_the_motion_fits_whatever_faces_do(sheet, way):
+    operator, arguments = FACES[way]
+    edit_mesh(sheet.meshes[0], operator, **arguments)
+    assert changes.find(sheet.armature) == changes.Changes()
+    paint_noise(sheet.meshes[0], sheet.armature)
+    sheet.armature.ossify.keep_repainted = False
+    assert refitted(sheet.armature).written
+
+
+@pytest.mark.parametrize("way", ["divided", "loose"])
+def test_other_edges_are_told(sheet, way):
+    (mesh,) = sheet.meshes
+    if way == "divided":
+        edit_mesh(mesh, bpy.ops.mesh.quads_convert_to_tris)
+    else:
+        mesh.data.edges.add(1)
+        mesh.data.edges[-1].vertices = (0, len(mesh.data.vertices) - 1)
+    lines = dict(changes.find(sheet.armature).lines([]))
+    assert lines == {"RETOPOLOGISED": f"{mesh.name} has other vertices or edges"}
+
+
+def test_a_rig_that_noted_its_faces_is_not_refused(sheet):
+    """As files of before did; a number of vertices is all that can be told by them."""
+    noted = json.loads(sheet.armature.ossify.memory["meshes"])
+    noted["topology"] = [number + 1 for number in noted.pop("edges")]
+    sheet.armature.ossify.memory["meshes"] = json.dumps(noted)
+    assert changes.find(sheet.armature) == changes.Changes()
+    delete_bone(sheet.armature, "Bone.002")
+    assert refitted(sheet.armature).written
+    assert "edges" in json.loads(sheet.armature.ossify.memory["meshes"])
+    sheet.meshes[0].data.vertices.add(1)
+    assert changes.find(sheet.armature).retopologised

@@ -28,7 +28,7 @@ def test_refusals(sheet):
     bpy.ops.object.mode_set(mode="OBJECT")
     assert "No bones of" in told(bpy.ops.ossify.refit, only="BONES")
     mesh.data.vertices.add(1)
-    assert "has other vertices or faces" in told(bpy.ops.ossify.refit)
+    assert "has other vertices or edges" in told(bpy.ops.ossify.refit)
     bpy.data.objects.remove(mesh)
     assert "moves none of the meshes" in told(bpy.ops.ossify.refit)
     armature.ossify.memory = None

@@ -278,6 +278,16 @@ def test_bones_that_something_else_moves_are_solved_around(monkeypatch, kind):
     ]
 
 
+def test_a_bone_that_does_not_inherit_is_told():
+    result = converted(sheet("First", 0.0), bones=6, skeleton="NONE")
+    name = standing.bone_names(result.armature)[2]
+    result.armature.data.bones[name].use_inherit_rotation = False
+    got = tracked(result, sheet("Second", 0.8))
+    assert got.notes == [
+        f"{name} has Inherit Rotation off: not keyed, and the other bones were solved around that."
+    ]
+
+
 def test_bones_above_one_that_a_constraint_moves_are_keyed():
     body, _ = scenes.creature(frames=FRAMES)
     result = converted(body, bones=10, quality="NORMAL", skeleton="HIERARCHY", hide_source=False)
@@ -370,10 +380,12 @@ def test_refusals():
     assert "has lost its bone Root" in refused(result, sheet("Second", 0.8))
 
 
-def test_a_source_without_a_size_is_refused():
+@pytest.mark.parametrize("place", ["WORLD", "RIG"])
+def test_a_source_without_a_size_is_refused(place):
     result, second = converted(sheet("First", 0.0), bones=6), sheet("Second", 0.8)
     second.scale = (0, 0, 0)
-    assert refused(result, second, place="RIG") == "Second is scaled to nothing: give it a size."
+    second.rotation_euler = (0.3, 0.2, 0.1)
+    assert refused(result, second, place=place) == "Second is scaled to nothing: give it a size."
 
 
 def test_a_rig_without_its_meshes_is_refused():

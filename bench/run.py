@@ -2,7 +2,8 @@
 
 One thread, side by side with py-dem-bones on the same machine, as ratios. Sequences come from
 ../shared/data (or $OSSIFY_DATA) when they are there; otherwise a made-up eel stands in and only what it
-can show is measured. Writes docs/benchmarks.md; sections that are not asked for keep their last figures.
+can show is measured. Writes docs/benchmarks.md; sections that are not asked for keep their last figures,
+which are in build/: where there are none, as in a fresh clone, a part goes to build/benchmarks.md.
 The peer's runs take minutes and are kept in the cache folder until the machine, the package or the data
 change (--anew measures them again).
 """
@@ -31,6 +32,7 @@ from rows import DATA, Bench, machine, say
 
 KEPT = ROOT / "build" / "bench.json"
 PAGE = ROOT / "docs" / "benchmarks.md"
+PART = ROOT / "build" / "benchmarks.md"  # of some sections, where no figures of the others are kept
 
 SECTIONS = {
     section.__name__: section
@@ -83,6 +85,7 @@ def main():
     if not bench.shared:
         say(f"There is no {DATA}: a made-up eel stands in for the sequences.")
     kept = json.loads(KEPT.read_text()) if KEPT.is_file() else {}
+    page = PAGE if kept or options.only == list(SECTIONS) else PART
     about = {"library": library_key(), "version": native.version(), "machine": machine()}
     for name in options.only:
         say(f"{name}:")
@@ -99,7 +102,8 @@ def main():
         say("of these rows alone, and not kept:")
         kept = {name: kept[name] for name in options.only if name in kept}
     else:
-        pages.write(PAGE, kept, about)
+        pages.write(page, kept, about)
+        say(f"written to {page.relative_to(ROOT)}:")
     say("\n".join(pages.summary(kept)))
 
 

@@ -424,7 +424,7 @@ def deleted_page(r):
     yield "refitted, all at the default settings and on all cores. Errors in percent of the size, as Blender"
     yield "measures them; ratios to a conversion with one bone less and the same kind of skeleton; in"
     yield "brackets to the one by default where that has another kind. Left: bones that left. Time: the"
-    yield "refit's by the conversion's, on a busy machine."
+    yield "refit's by the conversion's."
     head = ("sequence, bones", "skeleton", "rig", "one less")
     for which in ("cheapest", "middle"):
         head += (f"{which} deleted", "ratio", "left", "time")

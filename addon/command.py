@@ -17,6 +17,9 @@ from pathlib import Path
 import bpy
 
 from . import native
+from .base.refusal import Refusal
+from .base.steps import Step, run
+from .base.words import counted
 from .command_line import (
     BAKE_KINDS,
     NAME,
@@ -28,11 +31,13 @@ from .command_line import (
     options_of,
     output_of,
 )
-from .convert import Step, convert, run
+from .convert.convert import convert
 from .files import inputs, outputs
 from .files.bake import bake
 from .motion import sources
-from .options import (
+from .options.bake_words import BAKE_WORDS
+from .options.convert_words import CONVERT_WORDS
+from .options.options import (
     BAKE_FIELDS,
     FIELDS,
     REFIT_FIELDS,
@@ -40,16 +45,13 @@ from .options import (
     BakeOptions,
     Options,
     RefitOptions,
-    Refusal,
     TrackOptions,
 )
+from .options.track_words import TRACK_WORDS
+from .record import renamed
+from .refit.refit import refit
 from .rig import standing
-from .rig.words import counted
-from .roundtrip import renamed, track
-from .roundtrip.refit import refit
-from .ui.properties import words_of
-from .ui.properties_bake import bake_words_of
-from .ui.properties_track import track_words_of
+from .track import track
 
 DONE, FAILED, WRONG, NO_LIBRARY, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -149,7 +151,7 @@ def _write_report(path: Path | None, options, records: list[dict]) -> None:
 
 def _convert(parser, arguments) -> int:
     options = options_of(arguments)
-    check_limits(parser, options, FIELDS, words_of)
+    check_limits(parser, options, FIELDS, CONVERT_WORDS)
     together = options.clips == "TAKES"
     check_output(parser, arguments, together)
     native.library()
@@ -254,7 +256,7 @@ def _track(parser, arguments) -> int:
         parser.error(f"--output {arguments.output} would overwrite the rig")
     check_output(parser, arguments, together=True)
     options = TrackOptions(**given_of(arguments, TRACK_FIELDS))
-    check_limits(parser, options, TRACK_FIELDS, track_words_of)
+    check_limits(parser, options, TRACK_FIELDS, TRACK_WORDS)
     native.library()
     try:
         records = _track_all(arguments, options)
@@ -297,7 +299,7 @@ def _bake(parser, arguments) -> int:
     if arguments.output.resolve() == arguments.input.resolve():
         parser.error(f"--output {arguments.output} would overwrite the input")
     options = bake_options_of(arguments)
-    check_limits(parser, options, BAKE_FIELDS, bake_words_of)
+    check_limits(parser, options, BAKE_FIELDS, BAKE_WORDS)
     try:
         _bake_one(arguments, options)
     except Exception as error:

@@ -10,7 +10,9 @@ from pathlib import Path
 
 from .files.inputs import INPUTS
 from .files.outputs import OUTPUTS
-from .options import (
+from .options.bake_words import BAKE_WORDS
+from .options.convert_words import CONVERT_WORDS
+from .options.options import (
     BAKE_FIELDS,
     CACHE_ENDINGS,
     FIELDS,
@@ -24,10 +26,8 @@ from .options import (
     implied,
     preset_values,
 )
-from .ui.properties import words_of
-from .ui.properties_bake import bake_words_of
-from .ui.properties_refit import refit_words_of
-from .ui.properties_track import track_words_of
+from .options.refit_words import REFIT_WORDS
+from .options.track_words import TRACK_WORDS
 
 NAME = "ossify"
 
@@ -77,7 +77,7 @@ def _add_bake(verbs) -> None:
     group = sub.add_argument_group("settings")
     for field in BAKE_FIELDS:
         if field != "to":  # the ending of the output says it
-            _add_option(group, field, bake_words_of(field), getattr(BakeOptions, field))
+            _add_option(group, field, BAKE_WORDS[field], getattr(BakeOptions, field))
 
 
 def _add_refit(verbs) -> None:
@@ -90,7 +90,7 @@ def _add_refit(verbs) -> None:
     group = sub.add_argument_group("settings")
     for field in REFIT_FIELDS:
         if field != "only":  # nothing is selected here
-            _add_option(group, field, refit_words_of(field), getattr(RefitOptions, field))
+            _add_option(group, field, REFIT_WORDS[field], getattr(RefitOptions, field))
 
 
 def _add_track(verbs, inputs: str) -> None:
@@ -107,7 +107,7 @@ def _add_track(verbs, inputs: str) -> None:
     group = sub.add_argument_group("settings")
     for field in TRACK_FIELDS:
         if field != "name":  # that of the file
-            _add_option(group, field, track_words_of(field), getattr(TrackOptions, field))
+            _add_option(group, field, TRACK_WORDS[field], getattr(TrackOptions, field))
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -138,7 +138,7 @@ def make_parser() -> argparse.ArgumentParser:
         sub.add_argument("--quiet", action="store_true", help="no progress on stderr")
         group = sub.add_argument_group("settings")
         for field in FIELDS:
-            _add_option(group, field, words_of(field), getattr(Options, field))
+            _add_option(group, field, CONVERT_WORDS[field], getattr(Options, field))
     _add_refit(verbs)
     _add_track(verbs, inputs)
     _add_bake(verbs)
@@ -153,7 +153,9 @@ def options_of(arguments) -> Options:
     for name in given:
         if name in _IMPLIES and _IMPLIES[name][0] not in given:
             values[_IMPLIES[name][0]] = _IMPLIES[name][1]
-    given = {name: value.upper() if "items" in words_of(name) else value for name, value in given.items()}
+    given = {
+        name: value.upper() if "items" in CONVERT_WORDS[name] else value for name, value in given.items()
+    }
     values |= implied({name: tuple(v) if isinstance(v, list) else v for name, v in given.items()})
     return Options(**values)
 
@@ -171,10 +173,10 @@ def bake_options_of(arguments) -> BakeOptions:
     return BakeOptions(**given_of(arguments, BAKE_FIELDS), to=BAKE_KINDS[arguments.output.suffix.lower()])
 
 
-def check_limits(parser, options, fields, words_of) -> None:
+def check_limits(parser, options, fields, words_of: dict) -> None:
     """The same limits as on the screen."""
     for name in fields:
-        words, value = words_of(name), getattr(options, name)
+        words, value = words_of[name], getattr(options, name)
         low, high = words.get("min", -math.inf), words.get("max", math.inf)
         if isinstance(value, (int, float)) and not isinstance(value, bool) and not low <= value <= high:
             range_words = f"at least {low}" if high == math.inf else f"from {low} to {high}"

@@ -53,14 +53,16 @@ def bring_in(path, folder):
 
 def main():
     load_addon()
-    from ossify import convert, options
+    from ossify.base.steps import run as run_to_end
+    from ossify.convert import convert
+    from ossify.options import options
 
     seconds = []
     with tempfile.TemporaryDirectory(prefix="ossify-") as folder:
         for _ in range(RUNS):
             obj = bring_in(Path(sys.argv[1]), Path(folder))
             steps = convert.convert(bpy.context.scene, bpy.context.view_layer, [obj], options.Options())
-            report = convert.run(steps).report
+            report = run_to_end(steps).report
             seconds.append(report.seconds)
     least = {stage: min(run[stage] for run in seconds) for stage in seconds[0]}
     facts = {"vertices": report.vertices, "frames": len(report.times), "bones": report.bones}

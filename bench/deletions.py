@@ -23,12 +23,14 @@ from blender import bring_in, load_addon
 
 def converted(path, folder, **chosen):
     """The armature, and the facts."""
-    from ossify import convert, options
+    from ossify.base.steps import run
+    from ossify.convert import convert
+    from ossify.options import options
 
     obj = bring_in(path, folder)
     began = time.perf_counter()
     steps = convert.convert(bpy.context.scene, bpy.context.view_layer, [obj], options.Options(**chosen))
-    result = convert.run(steps)
+    result = run(steps)
     seconds, found = time.perf_counter() - began, result.report
     kind = result.armature.ossify.settings.skeleton
     facts = {"error": found.percent(found.rms), "bones": found.bones, "skeleton": kind, "seconds": seconds}
@@ -37,8 +39,10 @@ def converted(path, folder, **chosen):
 
 def by_cost(armature, path):
     """Names of the bones, those first whose loss costs least."""
-    from ossify import native, options
-    from ossify.roundtrip import changes, refit_start
+    from ossify import native
+    from ossify.options import options
+    from ossify.record import changes
+    from ossify.refit import refit_start
 
     start = refit_start.start_of(armature, options.RefitOptions(), changes.Changes(), set(), {})
     with np.load(path) as file:
@@ -57,12 +61,13 @@ def delete(armature, name):
 
 
 def refitted(armature, **chosen):
-    from ossify import convert, options
-    from ossify.roundtrip import refit
+    from ossify.base.steps import run
+    from ossify.options import options
+    from ossify.refit import refit
 
     began = time.perf_counter()
     given = bpy.context.scene, bpy.context.view_layer, armature, options.RefitOptions(**chosen)
-    found = convert.run(refit.refit(*given))
+    found = run(refit.refit(*given))
     seconds, left = time.perf_counter() - began, sum("it left for" in note for note in found.notes)
     return {"error": found.after.percent(found.after.rms), "left": left, "seconds": seconds}
 

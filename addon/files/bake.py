@@ -25,13 +25,15 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ..convert import Step
+from ..base.handles import Handle, Place
+from ..base.meshes import matrix_of, positions
+from ..base.refusal import Refusal
+from ..base.steps import Step
 from ..motion import sources
-from ..motion.capture import STILL, Part, Reader, SceneState, frame_range, matrix_of, positions, visits
-from ..options import CACHE_ENDINGS, BakeOptions, Refusal, range_contradiction
+from ..motion.capture import STILL, Part, Reader, SceneState, frame_range, visits
+from ..options.options import CACHE_ENDINGS, BakeOptions, range_contradiction
 from ..rig import heat, keys, skin
 from ..rig.build import Maker, discard, present
-from ..rig.handles import Handle, Place
 from . import outputs
 from .pointcache import Writer, refuse_folder
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import addon_utils
 import bpy
 
-from ..options import Refusal
+from ..base.refusal import Refusal
 
 
 def call(operator, path: Path, **arguments) -> None:

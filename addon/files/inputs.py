@@ -11,9 +11,9 @@ from pathlib import Path
 import bpy
 import numpy as np
 
+from ..base.meshes import positions
+from ..base.refusal import Refusal
 from ..motion import sources
-from ..motion.capture import positions
-from ..options import Refusal
 from . import pointcache
 from .formats import call, need_addon, need_built_in, supported
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import bpy
 
-from ..options import Refusal
+from ..base.refusal import Refusal
 from ..rig import actions
 from .formats import call, need_addon, need_built_in, supported
 

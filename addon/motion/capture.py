@@ -16,10 +16,12 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ..options import Options, Refusal, contradiction
-from ..rig.handles import Handle, Place
+from ..base.handles import Handle, Place
+from ..base.meshes import matrix_of, positions, same_topology, triangles_of
+from ..base.refusal import Refusal
+from ..base.rigid import nearest_rotation
+from ..options.options import Options, contradiction
 from . import sources
-from .rigid import nearest_rotation
 
 _SAME = 1e-12  # matrices nearer than this are equal
 STILL = 1e-7  # of the size: nothing that moves less than this moves
@@ -135,65 +137,10 @@ class SceneState:
 # ---- one mesh at the frame at hand
 
 
-def positions(mesh) -> np.ndarray:
-    """[v][3] float32"""
-    flat = np.empty(3 * len(mesh.vertices), np.float32)
-    quick = mesh.attributes.get("position")
-    if len(flat) and quick is not None:
-        quick.data.foreach_get("vector", flat)
-    elif len(flat):  # in Edit Mode attributes are those of what is edited
-        mesh.vertices.foreach_get("co", flat)
-    return flat.reshape(-1, 3)
-
-
-def matrix_of(obj) -> np.ndarray:
-    return np.array(obj.matrix_world, np.float64)
-
-
 def _transformed(matrix: np.ndarray, points: np.ndarray) -> np.ndarray:
     if np.abs(matrix - np.eye(4)).max() < _SAME:  # then not a bit changes
         return points
     return points.astype(np.float64) @ matrix[:3, :3].T + matrix[:3, 3]
-
-
-def triangles_of(mesh) -> np.ndarray:
-    """Faces as triangles, and loose edges as triangles with a corner twice."""
-    mesh.calc_loop_triangles()
-    faces = np.empty(3 * len(mesh.loop_triangles), np.int32)
-    mesh.loop_triangles.foreach_get("vertices", faces)
-    edges = np.empty(2 * len(mesh.edges), np.int32)
-    mesh.edges.foreach_get("vertices", edges)
-    used = np.zeros(len(mesh.edges), bool)
-    corners = np.empty(len(mesh.loops), np.int32)
-    mesh.loops.foreach_get("edge_index", corners)
-    used[corners] = True
-    loose = edges.reshape(-1, 2)[~used]
-    return np.concatenate([faces.reshape(-1, 3), loose[:, [0, 1, 1]]])
-
-
-def edges_of(mesh) -> np.ndarray:
-    """[e][2] sorted, whatever their order in the mesh"""
-    flat = np.empty(2 * len(mesh.edges), np.int32)
-    mesh.edges.foreach_get("vertices", flat)
-    pairs = np.sort(flat.reshape(-1, 2), axis=1)
-    return pairs[np.lexsort(pairs.T)]
-
-
-def same_topology(mesh, other) -> bool:
-    """Whether faces and edges join the same vertices in both."""
-    if len(mesh.vertices) != len(other.vertices) or len(mesh.polygons) != len(other.polygons):
-        return False
-    for items, name in (("loops", "vertex_index"), ("edges", "vertices")):
-        mine, theirs = getattr(mesh, items), getattr(other, items)
-        if len(mine) != len(theirs):
-            return False
-        width = 2 if items == "edges" else 1
-        a, b = np.empty(width * len(mine), np.int32), np.empty(width * len(mine), np.int32)
-        mine.foreach_get(name, a)
-        theirs.foreach_get(name, b)
-        if not np.array_equal(a, b):
-            return False
-    return True
 
 
 def _basis(obj) -> np.ndarray:

@@ -15,9 +15,10 @@ from collections.abc import Generator
 
 import numpy as np
 
-from ..options import Options, Refusal
-from ..rig.handles import Handle, Place
-from ..skeleton.placement import diagonal
+from ..base.handles import Handle, Place
+from ..base.refusal import Refusal
+from ..base.surface import diagonal
+from ..options.options import Options
 from .capture import STILL, Clip, Motion, capture
 
 _OTHER_SIZE = 0.05  # of the first take's size: a take that differs by more is worth a word

@@ -16,8 +16,8 @@ import dataclasses
 import numpy as np
 from mathutils.bvhtree import BVHTree
 
-from ..options import Refusal
-from ..skeleton.placement import diagonal, vertex_normals
+from ..base.refusal import Refusal
+from ..base.surface import diagonal, vertex_normals
 
 LIMIT = 2.0  # percent of the size, beyond which a point does not lie on the mesh
 _CORNER = 1e-5  # shares below it are none: the point is another corner, or on the edge

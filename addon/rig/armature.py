@@ -11,8 +11,9 @@ import bpy
 import numpy as np
 from mathutils import Vector
 
+from ..base.surface import diagonal
 from ..native import Rig, Skeleton
-from ..options import Options
+from ..options.options import Options
 from ..skeleton import joints, limbs, naming, placement
 from ..skeleton.mirror import Mirror, even_out, sides
 from . import channels
@@ -115,7 +116,7 @@ def plan_bones(
         [f"Stretch{name[name.index('.') :]}" for name in names] if flexible else None,
         places,
         np.full(rig.bones, -1),
-        placement.diagonal(rig.rest),
+        diagonal(rig.rest),
         channels.homogeneous(rig.transforms),
         np.zeros(rig.bones, bool),
         np.zeros(rig.bones, bool),

@@ -12,13 +12,13 @@ from collections.abc import Generator
 import bpy
 from mathutils import Matrix
 
+from ..base.handles import Handle
 from ..motion.capture import Clip, Motion
 from ..native import Rig, Skeleton
-from ..options import Options
+from ..options.options import Options
 from ..skeleton.mirror import Mirror
 from . import actions, root_motion, skin, weights
 from .armature import Plan, add_bones, dress, plan_bones
-from .handles import Handle
 from .keying import ROOT, Keyed, key
 
 

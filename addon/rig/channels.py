@@ -26,7 +26,7 @@ import itertools
 
 import numpy as np
 
-from ..motion.rigid import nearest_rotation
+from ..base.rigid import nearest_rotation
 from ..skeleton import limbs
 
 _ROUND = 1e-6  # singular values nearer than this, relative to the largest, are equal

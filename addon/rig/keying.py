@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 
 from ..native import Rig
-from ..options import Options
+from ..options.options import Options
 from ..skeleton import placement
 from . import channels
 from .keys import Writer

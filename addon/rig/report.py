@@ -14,12 +14,13 @@ from collections.abc import Generator
 import numpy as np
 
 from .. import native
-from ..motion.capture import Motion, matrix_of, positions
+from ..base.meshes import matrix_of, positions
+from ..base.words import counted
+from ..motion.capture import Motion
 from ..native import Info, Rig, Skeleton
 from ..skeleton import joints
 from . import actions
 from .build import Built
-from .words import counted
 
 _BLOCK = 8  # frames replayed by the library at a time
 _KIND_WORDS = {"ball": "ball", "hinge": "hinge", "stiff": "stiff", "loose": "guessed"}

@@ -12,14 +12,15 @@ import dataclasses
 
 import numpy as np
 
-from ..motion.capture import matrix_of, positions
-from ..options import Options
+from ..base.meshes import matrix_of, positions
+from ..base.surface import diagonal
+from ..base.words import aloof_words, moved_words
+from ..options.options import Options
 from ..skeleton import placement
 from . import channels, keying, keys, played, standing, weights
 from .keying import Keyed, Links
 from .keys import Writer
 from .skin import set_positions
-from .words import aloof_words, moved_words
 
 _OFF = 1e-5  # a sum nearer than this to what it should be is right but for rounding
 _LIMITS = "LIMIT_"  # how the types of constraints begin that only limit
@@ -347,7 +348,7 @@ def settle_keys(
 ) -> tuple[Keyed, Keys]:
     """As write_keys, and what was written; skin: that of the rig, if it is known."""
     skin = standing.read_skin(armature, names) if skin is None else skin
-    size, poses = placement.diagonal(skin.rest), options.frames == "POSES"
+    size, poses = diagonal(skin.rest), options.frames == "POSES"
     transforms = np.asarray(transforms, np.float64)
     for _ in range(_ROUNDS):
         writer = Writer(armature, action, times, size)

@@ -3,14 +3,14 @@
 Bones of one tree: Root goes where the joint of the first of them goes, and never turns; the first bone only
 turns then, and all location is on Root. The motion of the whole mesh would not do: limbs that swing move and
 turn it, and the first bone would have to undo that. Bones side by side, or in several trees: the rigid motion
-of the whole body (motion/rigid.py).
+of the whole body (base/rigid.py).
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from ..motion import rigid
+from ..base import rigid
 
 
 def find(skin_rest, frames, transforms, parents, heads, joined: bool) -> np.ndarray:

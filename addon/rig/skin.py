@@ -8,10 +8,10 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
+from ..base.handles import Handle, Place
+from ..base.refusal import Refusal
 from ..motion.capture import Part, unmirrored
-from ..options import Refusal
 from . import weights
-from .handles import Handle, Place
 
 MODIFIER = "Armature"
 _FLAT = 1e-9  # determinant of a matrix whose largest entry is 1

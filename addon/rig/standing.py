@@ -14,11 +14,11 @@ import bpy
 import numpy as np
 
 from .. import native
-from ..motion.capture import matrix_of, positions, triangles_of
-from ..motion.rigid import nearest_rotation
-from ..options import Refusal
+from ..base.handles import was_changed
+from ..base.meshes import matrix_of, positions, triangles_of
+from ..base.refusal import Refusal
+from ..base.rigid import nearest_rotation
 from .armature import edit_mode
-from .handles import was_changed
 from .keying import ROOT
 
 WEIGHTLESS = 1e-4  # a vertex with less weight is not moved, as for Blender's modifier

@@ -6,10 +6,10 @@ would find it again in the file.
 
 from __future__ import annotations
 
+from ..base.handles import Handle
 from ..motion.capture import Clip
 from . import carriers, keys, played
 from .build import Built, Maker, discard
-from .handles import Handle
 from .keying import Keyed
 
 

@@ -14,9 +14,10 @@ import itertools
 
 import numpy as np
 
+from ..base.surface import diagonal, vertex_areas
 from ..native import Skeleton
 from .mirror import Pieces, oriented, pieces, reflected
-from .placement import LONGEST, SHORTEST, Bones, diagonal, facing, rule, unit, vertex_areas
+from .placement import LONGEST, SHORTEST, Bones, facing, rule, unit
 
 _STRAIGHT = 0.5  # cosine: one of several children that turns off further than this does not continue the limb
 _AT_JOINT = 0.15  # of the spread of what a bone moves: nearer than this, its middle tells no direction

@@ -18,11 +18,11 @@ import dataclasses
 import numpy as np
 
 from .. import native
+from ..base.surface import diagonal, vertex_areas
 from ..motion.capture import Motion
 from ..native import Rig, Skeleton, Wishes
-from ..options import Options
+from ..options.options import Options
 from .limbs import masses_below
-from .placement import diagonal, vertex_areas
 
 _AROUND = 1 / 50  # of the size
 _ONE_SIDE = 3 / 4  # of the surface: a bone with more of it to one side is an end of the body

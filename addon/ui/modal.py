@@ -7,8 +7,8 @@ import traceback
 import bpy
 
 from .. import native
-from ..convert import run
-from ..options import Refusal
+from ..base.refusal import Refusal
+from ..base.steps import run
 from . import preview, session
 
 _TICK = 0.02  # seconds between two turns

@@ -4,12 +4,13 @@ import bpy
 from bpy.props import EnumProperty, FloatProperty, IntProperty
 
 from .. import native
-from ..convert import Result, convert
+from ..base.refusal import Refusal
+from ..base.words import counted
+from ..convert.convert import Result, convert
 from ..motion import sources
 from ..motion.capture import check
-from ..options import FIELDS, PRESETS, Options, Refusal, implied, preset_values
+from ..options.options import FIELDS, PRESETS, Options, implied, preset_values
 from ..rig import build, heat
-from ..rig.words import counted
 from . import properties, session
 from .chosen import OfRig, allowed, allowed_now, chosen_objects, rig_of
 from .modal import FAILURES, Working, fail

@@ -3,9 +3,9 @@
 import bpy
 from bpy.props import BoolProperty, StringProperty
 
+from ..base.words import counted
 from ..files import bake
-from ..options import BAKE_FIELDS, CACHE_ENDINGS, BakeOptions
-from ..rig.words import counted
+from ..options.options import BAKE_FIELDS, CACHE_ENDINGS, BakeOptions
 from . import properties_bake
 from .chosen import allowed_now, rigs_and_meshes
 from .modal import Working

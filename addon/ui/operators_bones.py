@@ -5,7 +5,8 @@ from typing import ClassVar
 import bpy
 from bpy.props import BoolProperty, FloatProperty
 
-from ..roundtrip import bone_change, bone_growth, bone_merge, bone_removal, refit_check
+from ..edit import bone_change, bone_growth, bone_merge, bone_removal
+from ..refit import refit_check
 from .chosen import OfIdleRig, allowed, is_selected, rig_of
 from .modal import Working
 

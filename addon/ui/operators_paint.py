@@ -4,9 +4,9 @@ import bpy
 from bpy.props import EnumProperty, FloatProperty, IntProperty
 
 from .. import native
+from ..edit import edits, painting
 from ..motion import matching
 from ..rig import standing
-from ..roundtrip import edits, painting
 from .chosen import OfIdleRig, allowed, rig_of
 from .modal import Working
 

@@ -4,10 +4,14 @@ import bpy
 import numpy as np
 from bpy.props import BoolProperty, EnumProperty, IntProperty
 
+from ..base.refusal import Refusal
+from ..edit import edits
 from ..motion import sources
-from ..options import REFIT_FIELDS, RefitOptions, Refusal
+from ..options.options import REFIT_FIELDS, RefitOptions
+from ..put_back import put_back
+from ..record import changes, renamed
+from ..refit import refit, refit_check
 from ..rig import played
-from ..roundtrip import changes, edits, put_back, refit, refit_check, renamed
 from . import preview, properties_refit
 from .chosen import OfIdleRig, OfRig, allowed, is_selected, rig_of
 from .modal import FAILURES, Working, fail

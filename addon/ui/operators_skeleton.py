@@ -3,8 +3,9 @@
 import bpy
 from bpy.props import EnumProperty
 
+from ..edit import rejoin
 from ..motion import sources
-from ..skeleton import joints, rejoin
+from ..skeleton import joints
 from . import preview
 from .chosen import OfBones, OfIdleRig, OfRig, allowed, rig_of
 from .modal import FAILURES, fail

@@ -3,10 +3,12 @@
 import bpy
 
 from .. import native
-from ..motion import sources, takes
-from ..options import TRACK_FIELDS, Refusal, TrackOptions
+from ..base.refusal import Refusal
+from ..motion import sources
+from ..options.options import TRACK_FIELDS, TrackOptions
+from ..record import renamed
 from ..rig import actions, played
-from ..roundtrip import renamed, track
+from ..track import takes, track
 from . import preview, properties_track
 from .chosen import OfRig, allowed, allowed_now, rig_around, rig_of
 from .modal import FAILURES, Working, fail

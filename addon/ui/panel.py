@@ -4,10 +4,11 @@ import blf
 import bpy
 
 from .. import native
+from ..base.refusal import Refusal
+from ..base.words import counted
 from ..motion import sources
 from ..motion.capture import frame_range
-from ..options import PRESETS, Refusal, contradiction, preset_of
-from ..rig.words import counted
+from ..options.options import PRESETS, contradiction, preset_of
 from . import session
 from .chosen import chosen_objects, rig_of
 from .operators_bake import draw_bake_range

@@ -2,9 +2,11 @@
 
 import bpy
 
-from ..motion.recapture import sources_are_here, takes_of
-from ..rig.words import counted
-from ..roundtrip import changes, memory, put_back, refit_check
+from ..base.words import counted
+from ..put_back import put_back
+from ..record import changes, memory
+from ..record.recapture import sources_are_here, takes_of
+from ..refit import refit_check
 from .chosen import rig_of
 from .panel import Sidebar, draw_progress, paragraph, runs
 from .panel_rows import as_settings, draw_range

@@ -17,13 +17,14 @@ import numpy as np
 from mathutils import Matrix
 
 from .. import native
-from ..motion import sources, takes
+from ..base.handles import Place
+from ..base.refusal import Refusal
+from ..base.surface import diagonal
+from ..motion import sources
 from ..motion.capture import frame_range
-from ..options import Refusal, TrackOptions
-from ..rig.handles import Place
+from ..options.options import TrackOptions
 from ..rig.keying import ROOT
-from ..roundtrip import track, track_rig
-from ..skeleton.placement import diagonal
+from ..track import takes, track, track_rig
 from . import session
 
 _SWEEPS = 100  # a quarter of what the library takes for a clip: a look, and quick

@@ -8,317 +8,19 @@ from bpy.props import (
     FloatVectorProperty,
     IntProperty,
     PointerProperty,
+    StringProperty,
 )
 
-from .. import native
-from ..options import FIELDS, Options
+from ..options.convert_words import CONVERT_WORDS
+from ..options.options import FIELDS, Options
 
-# Names, tooltips and limits; the defaults are those of Options.
-_WORDS = {
-    "bones_by": (
-        EnumProperty,
-        {
-            "name": "Bones",
-            "description": "How the number of bones is found",
-            "items": [
-                ("COUNT", "Count", "As many bones as you say"),
-                ("BUDGET", "Error Budget", "The fewest bones that keep the error within a budget"),
-                ("PARTS", "Automatic", "As many bones as the body has parts that move by themselves"),
-            ],
-        },
-    ),
-    "bones": (
-        IntProperty,
-        {
-            "name": "Count",
-            "description": "Number of bones that deform the mesh; the root is extra",
-            "min": 1,
-            "max": native.MAX_BONES,
-            "soft_max": 200,
-        },
-    ),
-    "budget": (
-        FloatProperty,
-        {
-            "name": "Budget",
-            "description": "Error that is allowed, in percent of the object's size",
-            "min": 0.0001,
-            "max": 100,
-            "soft_max": 5,
-            "precision": 3,
-            "subtype": "PERCENTAGE",
-        },
-    ),
-    "budget_of": (
-        EnumProperty,
-        {
-            "name": "Budget Of",
-            "description": "Which error the budget bounds",
-            "items": [
-                ("RMS", "Average", "The root mean square over all vertices and frames"),
-                ("MAXIMUM", "Largest", "The largest error of any vertex in any frame"),
-            ],
-        },
-    ),
-    "bones_most": (
-        IntProperty,
-        {
-            "name": "At Most",
-            "description": "The most bones that may be used when their number is looked for",
-            "min": 1,
-            "max": native.MAX_BONES,
-            "soft_max": 256,
-        },
-    ),
-    "bone_kind": (
-        EnumProperty,
-        {
-            "name": "Kind",
-            "description": "What a bone can do",
-            "items": [
-                ("RIGID", "Rigid", "Bones move and turn: what game engines and animators expect"),
-                (
-                    "FLEXIBLE",
-                    "Flexible",
-                    "Bones also stretch and shear: a smaller error, with a second bone above each",
-                ),
-            ],
-        },
-    ),
-    "skeleton": (
-        EnumProperty,
-        {
-            "name": "Skeleton",
-            "description": "How the bones hang together",
-            "items": [
-                ("NONE", "None", "All bones hang from the root, side by side: for cloth and faces"),
-                (
-                    "HIERARCHY",
-                    "Hierarchy",
-                    "Bones hang in limbs and turn about joints; they also move where the motion asks for it",
-                ),
-                (
-                    "ARTICULATED",
-                    "Articulated",
-                    "Joints hold: bones only turn, and the root alone moves. The error grows a little",
-                ),
-                (
-                    "AUTO",
-                    "Automatic",
-                    "Joints that hold where that costs next to nothing, else a hierarchy;"
-                    " none for cloth, faces and other surfaces",
-                ),
-            ],
-        },
-    ),
-    "root": (
-        EnumProperty,
-        {
-            "name": "Root",
-            "description": "The part of the body that the others hang from",
-            "items": [
-                ("FOUND", "Found", "The part that turns least while the others swing from it"),
-                (
-                    "PLACE",
-                    "Place",
-                    "The part nearest to a place that you choose, as the mesh stands in the current frame",
-                ),
-            ],
-        },
-    ),
-    "root_place": (
-        FloatVectorProperty,
-        {
-            "name": "Place",
-            "description": "Where the root is, in the scene",
-            "size": 3,
-            "subtype": "TRANSLATION",
-        },
-    ),
-    "symmetry": (
-        EnumProperty,
-        {
-            "name": "Symmetry",
-            "description": "Which bones of the skeleton are each other's mirror image, .L and .R",
-            "items": [
-                ("FOUND", "Found", "Look for the plane that mirrors the body"),
-                ("X", "X", "The left and the right of the object, along its own X axis"),
-                ("NONE", "None", "No bone has a mirror image"),
-            ],
-        },
-    ),
-    "influences": (
-        IntProperty,
-        {
-            "name": "Influences",
-            "description": "The most bones that move one vertex; most game engines take 4",
-            "min": 1,
-            "max": native.MAX_INFLUENCES,
-            "soft_max": 8,
-        },
-    ),
-    "quality": (
-        EnumProperty,
-        {
-            "name": "Quality",
-            "description": "How long the solver looks for a better rig",
-            "items": [
-                ("DRAFT", "Draft", "A quick look"),
-                ("NORMAL", "Normal", "Good and quick"),
-                ("BEST", "Best", "Slower, with a smaller error"),
-            ],
-        },
-    ),
-    "locality": (
-        BoolProperty,
-        {
-            "name": "Local Weights",
-            "description": "Every bone moves one connected part of the surface, and nothing far away from it",
-        },
-    ),
-    "smoothness": (
-        FloatProperty,
-        {
-            "name": "Smoothness",
-            "description": "How strongly weights follow their neighbours; needs local weights",
-            "min": 0,
-            "max": 1000,
-            "soft_max": 10,
-        },
-    ),
-    "rest": (
-        EnumProperty,
-        {
-            "name": "Rest Shape",
-            "description": "The mesh as it is when no bone is posed",
-            "items": [
-                ("UNDEFORMED", "Undeformed Mesh", "The mesh before anything moves it"),
-                ("FRAME", "Frame", "The mesh as it is in a frame"),
-                ("SYNTHESISED", "Synthesised", "A shape that the solver finds to fit all frames"),
-            ],
-        },
-    ),
-    "rest_frame": (
-        IntProperty,
-        {"name": "Rest Frame", "description": "The frame in which the mesh is at rest"},
-    ),
-    "rest_correction": (
-        EnumProperty,
-        {
-            "name": "Rest Correction",
-            "description": "Whether the solver may move the vertices of the rest shape to lower the error",
-            "items": [
-                ("FIXED", "None", "The rest shape is kept as it is"),
-                ("KEPT", "Near", "Vertices move a little, and the rest shape still counts as a pose"),
-                ("FREE", "Free", "Vertices move as far as the frames ask for"),
-            ],
-        },
-    ),
-    "frames": (
-        EnumProperty,
-        {
-            "name": "Motion",
-            "description": "What is converted",
-            "items": [
-                ("SCENE", "Scene Range", "The frames of the scene"),
-                ("PREVIEW", "Preview Range", "The frames of the preview range"),
-                ("CUSTOM", "Custom Range", "Frames of your choice"),
-                ("POSES", "Shape Keys as Poses", "Every shape key is one pose; time plays no part"),
-            ],
-        },
-    ),
-    "frame_start": (IntProperty, {"name": "Start", "description": "First frame of the custom range"}),
-    "frame_end": (IntProperty, {"name": "End", "description": "Last frame of the custom range"}),
-    "frame_step": (
-        IntProperty,
-        {"name": "Step", "description": "Take every n-th frame", "min": 1, "soft_max": 10},
-    ),
-    "clips": (
-        EnumProperty,
-        {
-            "name": "Clips",
-            "description": "How many actions the rig gets; it is solved for all of them together",
-            "items": [
-                ("ONE", "One", "The whole motion is one action"),
-                (
-                    "MARKERS",
-                    "At Markers",
-                    "The markers of the timeline divide the range: an action begins at each, with its name",
-                ),
-                (
-                    "TAKES",
-                    "Selected Takes",
-                    "Each selected mesh is a take of the active one, with the same vertices: an action for"
-                    " each, named after it",
-                ),
-            ],
-        },
-    ),
-    "nla": (
-        BoolProperty,
-        {"name": "Push to NLA", "description": "Lay the actions into NLA tracks, one for each"},
-    ),
-    "keys": (
-        EnumProperty,
-        {
-            "name": "Keys",
-            "description": "Which frames are keyed",
-            "items": [
-                ("REDUCED", "Reduced", "Only keys that are needed to stay within the tolerance"),
-                ("EVERY", "Every Frame", "A key on every captured frame"),
-            ],
-        },
-    ),
-    "key_tolerance": (
-        FloatProperty,
-        {
-            "name": "Tolerance",
-            "description": (
-                "The most that leaving out keys may move any vertex, in percent of the object's size"
-            ),
-            "min": 0.0001,
-            "max": 10,
-            "soft_max": 1,
-            "precision": 3,
-            "subtype": "PERCENTAGE",
-        },
-    ),
-    "hide_source": (
-        BoolProperty,
-        {"name": "Hide Source", "description": "Hide the source meshes when the rig is made"},
-    ),
-    "keep_motion": (
-        EnumProperty,
-        {
-            "name": "Keep Motion",
-            "description": "Where the rig keeps the motion it was made from, for refits without the source",
-            "items": [
-                ("AUTO", "Automatic", "In the .blend when that takes no more than 64 MB, else not at all"),
-                ("PACKED", "In the .blend", "In this file, however large it is"),
-                ("FILE", "Beside the .blend", "In a file of its own in the folder of the .blend"),
-                ("NONE", "Not", "A refit needs the source, or another one with the same mesh"),
-            ],
-        },
-    ),
-    "seed": (
-        IntProperty,
-        {"name": "Seed", "description": "Another seed may find a slightly different rig", "min": 0},
-    ),
-    "threads": (
-        IntProperty,
-        {
-            "name": "Threads",
-            "description": "Threads of the solver; 0 takes one for each core. The result is the same",
-            "min": 0,
-            "max": 256,
-        },
-    ),
+_KINDS = {
+    bool: BoolProperty,
+    int: IntProperty,
+    float: FloatProperty,
+    str: StringProperty,
+    tuple: FloatVectorProperty,
 }
-
-
-def words_of(field: str) -> dict:
-    """Name, description, items and limits of an option, for the command line."""
-    return _WORDS[field][1]
 
 
 def plain(value):
@@ -326,17 +28,25 @@ def plain(value):
     return value if isinstance(value, (bool, int, float, str)) else tuple(value)
 
 
+def _kind_of(default, words: dict):
+    """The property that holds values like this one."""
+    if "items" in words:
+        return EnumProperty
+    return _KINDS[type(default)]
+
+
 def as_properties(words: dict, defaults, fields: tuple[str, ...], **more) -> dict:
-    """Fields of options as Blender properties; words: field -> (kind of property, its arguments)"""
-    return {
-        field: words[field][0](default=getattr(defaults, field), **words[field][1], **more)
-        for field in fields
-    }
+    """Fields of options as Blender properties; words: field -> the arguments of its property"""
+    found = {}
+    for field in fields:
+        default, said = getattr(defaults, field), words[field]
+        found[field] = _kind_of(default, said)(default=default, **said, **more)
+    return found
 
 
 def annotations() -> dict:
     """The options as Blender properties, for any class that wants them."""
-    return as_properties(_WORDS, Options, FIELDS)
+    return as_properties(CONVERT_WORDS, Options, FIELDS)
 
 
 class OssifySettings(bpy.types.PropertyGroup):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Generator
 
-from ..convert import Result, Step
-from ..rig.words import counted
+from ..base.steps import Step
+from ..base.words import counted
+from ..convert.convert import Result
 
 current: Session | None = None
 BUSY = "Ossify is at work: wait for it, or cancel it with ESC"  # why nothing else can be started

@@ -5,8 +5,11 @@ import time
 import bpy
 import numpy as np
 from contents import curves as curves
-from ossify import convert, native, options
+from ossify import native
+from ossify.base.steps import run
+from ossify.convert import convert
 from ossify.motion import capture
+from ossify.options import options
 from ossify.rig import build
 
 
@@ -54,7 +57,7 @@ def built(*objects, skeleton=None, **chosen):
 
 def converted(*objects, **chosen):
     context = bpy.context
-    return convert.run(convert.convert(context.scene, context.view_layer, list(objects), quick(**chosen)))
+    return run(convert.convert(context.scene, context.view_layer, list(objects), quick(**chosen)))
 
 
 def replay(motion, rig):

@@ -4,9 +4,11 @@ import bpy
 import chain
 import numpy as np
 import scenes
-from ossify import convert, options
+from ossify.base.steps import run
+from ossify.options import options
+from ossify.record import memory
+from ossify.refit import refit
 from ossify.rig import standing
-from ossify.roundtrip import memory, refit
 from test_rewrite import curves_of, groups_of
 
 COUNT = len(scenes.creature_bones())
@@ -30,7 +32,7 @@ def steps_of(armature, bones=(), vertices=None, **chosen):
 
 
 def refitted(armature, bones=(), vertices=None, **chosen):
-    return convert.run(steps_of(armature, bones, vertices, **chosen))
+    return run(steps_of(armature, bones, vertices, **chosen))
 
 
 def error(armature, mesh, source_frames):

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 import scenes
 from contents import weights_of
-from ossify import convert
+from ossify.base.steps import run
+from ossify.edit import bone_merge
+from ossify.put_back import put_back as put_back_room
 from ossify.rig import standing
-from ossify.roundtrip import bone_merge
-from ossify.roundtrip import put_back as put_back_room
 from test_refit_operators import give_weights
 
 SIDE = ("Side.001.L", "Side.002.L")
@@ -139,7 +139,7 @@ def merge_by_hand(result, kept, gone):
 
 
 def merge(result, kept, *gone, **chosen):
-    convert.run(bone_merge.merge(bpy.context, result.armature, kept, list(gone), **chosen))
+    run(bone_merge.merge(bpy.context, result.armature, kept, list(gone), **chosen))
 
 
 def give_some(mesh, donor, name, share=0.5):

@@ -4,8 +4,9 @@ import bpy
 import pytest
 import scenes
 from mathutils import Vector
-from ossify import options
-from ossify.roundtrip import bone_growth, refit_check
+from ossify.base.refusal import Refusal
+from ossify.edit import bone_growth
+from ossify.refit import refit_check
 from refits import bits, edit, refitted, sheet_rig, steps_of
 
 WORDS = "location, rotation or scale of Sheet Rig was applied"
@@ -39,9 +40,9 @@ def test_what_was_applied_is_refused(sheet, change, whole):
     scenes.select(sheet.armature, *(sheet.meshes if whole else ()))
     change(sheet)
     before = bits(sheet.armature, sheet.meshes)
-    with pytest.raises(options.Refusal, match=WORDS):
+    with pytest.raises(Refusal, match=WORDS):
         refitted(sheet.armature)
-    with pytest.raises(options.Refusal, match=WORDS):
+    with pytest.raises(Refusal, match=WORDS):
         list(bone_growth.add_at_worst(bpy.context, sheet.armature))
     assert bits(sheet.armature, sheet.meshes) == before
 
@@ -50,7 +51,7 @@ def test_with_a_source_alone_it_is_refused_as_well():
     result = sheet_rig(keep_motion="NONE")
     scenes.select(result.armature, *result.meshes)
     turn(result)
-    with pytest.raises(options.Refusal, match=WORDS):
+    with pytest.raises(Refusal, match=WORDS):
         list(steps_of(result.armature))
 
 

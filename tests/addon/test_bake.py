@@ -10,8 +10,11 @@ import numpy as np
 import pytest
 import scenes
 from mathutils import Matrix
-from ossify import command, convert, options
+from ossify import command
+from ossify.base.refusal import Refusal
+from ossify.base.steps import run
 from ossify.files import bake, formats, inputs
+from ossify.options import options
 from ossify.ui import operators_bake, panel
 from test_command import outside
 
@@ -24,7 +27,7 @@ EXPORTED = {"ALEMBIC": "abc", "USD": "usdc"}
 def baked(*objects, **chosen):
     context = bpy.context
     steps = bake.bake(context.scene, context.view_layer, list(objects), options.BakeOptions(**chosen))
-    return convert.run(steps)
+    return run(steps)
 
 
 def needs(kind):
@@ -254,10 +257,10 @@ def test_a_path_that_nobody_would_look_for_is_refused(rig, tmp_path, monkeypatch
     here.mkdir()
     folder.mkdir()
     monkeypatch.chdir(here)
-    with pytest.raises(options.Refusal, match="not saved yet"):
+    with pytest.raises(Refusal, match="not saved yet"):
         baked(rig.armature, to=kind, filepath="//walk")
     for path in (str(folder), f"{folder}/"):
-        with pytest.raises(options.Refusal, match="is a folder: name a file in it"):
+        with pytest.raises(Refusal, match="is a folder: name a file in it"):
             baked(rig.armature, to=kind, filepath=path)
     assert sorted(tmp_path.rglob("*")) == [folder, here]
 
@@ -336,7 +339,7 @@ def test_a_rig_of_the_cache_is_the_same_rig(tmp_path, kind):
 
 def refusal(*objects, **chosen):
     before = scenes.picture()
-    with pytest.raises(options.Refusal) as caught:
+    with pytest.raises(Refusal) as caught:
         baked(*objects, **chosen)
     assert scenes.difference(before, scenes.picture()) == ""
     assert str(caught.value).endswith(".")

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 import scenes
 from mathutils import Vector
-from ossify import convert, options
+from ossify.base.refusal import Refusal
+from ossify.base.steps import run
+from ossify.edit import bone_growth, bone_merge, bone_removal
+from ossify.record import changes
 from ossify.rig import actions, rewrite
-from ossify.roundtrip import bone_growth, bone_merge, bone_removal, changes
 from ossify.ui import operators_bones
 
 FRAMES = 16
@@ -84,7 +86,7 @@ def test_merged_bones_are_one(creature, upward):
     heads = {bone.name: bone.head_local.copy() for bone in armature.data.bones}
     others = [name for name in deforming(armature) if name not in (kept, gone)]
     before, moved, weights = error(source, mesh), motion_of(armature, others), painted(mesh)
-    done = convert.run(bone_merge.merge(bpy.context, armature, kept, [gone]))
+    done = run(bone_merge.merge(bpy.context, armature, kept, [gone]))
     check_rig(armature, mesh)
     assert gone not in armature.data.bones
     assert gone not in mesh.vertex_groups
@@ -105,7 +107,7 @@ def test_merged_weights_are_sums_when_nothing_is_solved(creature):
     _, armature, mesh = creature
     kept, gone = linked_pair(armature)
     before = painted(mesh)
-    convert.run(bone_merge.merge(bpy.context, armature, kept, [gone], solve=False))
+    run(bone_merge.merge(bpy.context, armature, kept, [gone], solve=False))
     for old, new in zip(before, painted(mesh), strict=True):
         assert new.get(kept, 0) == pytest.approx(old.get(kept, 0) + old.get(gone, 0), abs=1e-6)
         assert {n: w for n, w in new.items() if n != kept} == pytest.approx(
@@ -122,8 +124,8 @@ def test_a_bone_whose_weights_are_held_takes_no_others(creature, way):
     else:
         changes.hold_bone(armature.data.bones[kept], True)
     before = scenes.picture()
-    with pytest.raises(options.Refusal, match=f"The weights of {kept} are held"):
-        convert.run(bone_merge.merge(bpy.context, armature, kept, [gone]))
+    with pytest.raises(Refusal, match=f"The weights of {kept} are held"):
+        run(bone_merge.merge(bpy.context, armature, kept, [gone]))
     assert scenes.difference(before, scenes.picture()) == ""
 
 
@@ -131,7 +133,7 @@ def test_children_of_a_merged_bone_hang_from_the_kept_one(creature):
     _, armature, _ = creature
     kept, gone = linked_pair(armature)
     below = [child.name for child in armature.data.bones[gone].children]
-    convert.run(bone_merge.merge(bpy.context, armature, kept, [gone]))
+    run(bone_merge.merge(bpy.context, armature, kept, [gone]))
     assert all(armature.data.bones[name].parent.name == kept for name in below)
 
 
@@ -147,7 +149,7 @@ def test_what_named_a_merged_bone_is_told_and_not_broken(creature):
     variable.targets[0].data_path = f'pose.bones["{gone}"].location[0]'
     own = armature.pose.bones[gone].constraints.new("LIMIT_ROTATION")
     own.name = "Mine"
-    done = convert.run(bone_merge.merge(bpy.context, armature, kept, [gone]))
+    done = run(bone_merge.merge(bpy.context, armature, kept, [gone]))
     assert follow.subtarget == kept
     assert variable.targets[0].data_path == f'pose.bones["{kept}"].location[0]'
     said = " ".join(done.notes)
@@ -165,7 +167,7 @@ def test_other_meshes_of_the_rig_keep_following(creature):
     copy.parent = None
     scenes.link(copy)
     before = painted(copy)
-    convert.run(bone_merge.merge(bpy.context, armature, kept, [gone], solve=False))
+    run(bone_merge.merge(bpy.context, armature, kept, [gone], solve=False))
     assert gone not in copy.vertex_groups
     for old, new in zip(before, painted(copy), strict=True):
         assert sum(new.values()) == pytest.approx(1, abs=1e-5)
@@ -184,7 +186,7 @@ def test_other_clips_go_on_as_they_were(creature):
     actions.assign(armature, other)
     before, shown = motion_of(armature, names), scenes.seen_frames(mesh, TIMES)
     actions.assign(armature, first)
-    (new,) = convert.run(bone_growth.add_at_worst(bpy.context, armature)).bones
+    (new,) = run(bone_growth.add_at_worst(bpy.context, armature)).bones
     assert armature.animation_data.action == first
     actions.assign(armature, other)
     size = scenes.size_of(scenes.positions(mesh.data))
@@ -197,8 +199,8 @@ def test_other_clips_go_on_as_they_were(creature):
 def test_merging_one_bone_is_refused(creature):
     _, armature, _ = creature
     name = deforming(armature)[0]
-    with pytest.raises(options.Refusal, match="Select the bones to merge"):
-        convert.run(bone_merge.merge(bpy.context, armature, name, [name]))
+    with pytest.raises(Refusal, match="Select the bones to merge"):
+        run(bone_merge.merge(bpy.context, armature, name, [name]))
 
 
 # ---- add
@@ -208,7 +210,7 @@ def test_merging_one_bone_is_refused(creature):
 def test_a_bone_at_the_worst_place_lowers_the_error(creature):
     source, armature, mesh = creature
     before, names = error(source, mesh), deforming(armature)
-    done = convert.run(bone_growth.add_at_worst(bpy.context, armature))
+    done = run(bone_growth.add_at_worst(bpy.context, armature))
     (new,) = done.bones
     check_rig(armature, mesh)
     assert deforming(armature) != names
@@ -244,7 +246,7 @@ def test_adding_leaves_locked_groups_alone(creature):
     locked = mesh.vertex_groups[0].name
     mesh.vertex_groups[0].lock_weight = True
     before = [row.get(locked) for row in painted(mesh)]
-    convert.run(bone_growth.add_at_worst(bpy.context, armature))
+    run(bone_growth.add_at_worst(bpy.context, armature))
     assert [row.get(locked) for row in painted(mesh)] == before
 
 
@@ -253,9 +255,9 @@ def test_articulated_bones_still_only_turn(creature):
     source, _, _ = creature
     result = chain.converted(source, bones=8, quality="NORMAL", skeleton="ARTICULATED", hide_source=False)
     armature, (mesh,) = result.armature, result.meshes
-    convert.run(bone_growth.add_at_worst(bpy.context, armature))
+    run(bone_growth.add_at_worst(bpy.context, armature))
     kept, gone = linked_pair(armature)
-    convert.run(bone_merge.merge(bpy.context, armature, kept, [gone]))
+    run(bone_merge.merge(bpy.context, armature, kept, [gone]))
     size = scenes.size_of(scenes.positions(mesh.data))
     for frame in (1, 6, FRAMES):
         bpy.context.scene.frame_set(frame)
@@ -281,7 +283,7 @@ def test_a_split_bone_moves_its_halves(creature):
     name = max(costs, key=costs.get)
     old = armature.data.bones[name]
     parent, head = old.parent.name, old.head_local.copy()
-    done = convert.run(bone_growth.split(bpy.context, armature, name))
+    done = run(bone_growth.split(bpy.context, armature, name))
     (new,) = done.bones
     check_rig(armature, mesh)
     assert error(source, mesh) < before
@@ -297,7 +299,7 @@ def test_vertices_that_are_held_stay_where_they_are_when_their_bone_is_split(cre
     held = np.arange(len(mesh.data.vertices)) % 2 == 0
     changes.hold_vertices(mesh.data, held, True)
     before, weights, far = error(source, mesh), painted(mesh), scenes.seen_frames(mesh, TIMES)
-    found = convert.run(bone_growth.split(bpy.context, armature, "Side.001.L"))
+    found = run(bone_growth.split(bpy.context, armature, "Side.001.L"))
     assert error(source, mesh) < before
     assert found.after < found.before
     assert [row for row, stays in zip(painted(mesh), held, strict=True) if stays] == [
@@ -314,8 +316,8 @@ def test_a_bone_whose_weights_are_held_is_not_split(creature, way):
         mesh.vertex_groups["Side.001.L"].lock_weight = True
     else:
         changes.hold_bone(armature.data.bones["Side.001.L"], True)
-    with pytest.raises(options.Refusal, match=r"The weights of Side\.001\.L are held"):
-        convert.run(bone_growth.split(bpy.context, armature, "Side.001.L"))
+    with pytest.raises(Refusal, match=r"The weights of Side\.001\.L are held"):
+        run(bone_growth.split(bpy.context, armature, "Side.001.L"))
 
 
 def test_vertices_that_lost_their_bone_are_refitted_first(creature):
@@ -325,10 +327,10 @@ def test_vertices_that_lost_their_bone_are_refitted_first(creature):
     bpy.ops.object.mode_set(mode="EDIT")
     armature.data.edit_bones.remove(armature.data.edit_bones["Side.002.R"])
     bpy.ops.object.mode_set(mode="OBJECT")
-    with pytest.raises(options.Refusal, match="vertices follow no bone in Creature Rigged: refit"):
-        convert.run(bone_growth.add_at_worst(bpy.context, armature))
+    with pytest.raises(Refusal, match="vertices follow no bone in Creature Rigged: refit"):
+        run(bone_growth.add_at_worst(bpy.context, armature))
     assert bpy.ops.ossify.refit() == {"FINISHED"}
-    convert.run(bone_growth.add_at_worst(bpy.context, armature))
+    run(bone_growth.add_at_worst(bpy.context, armature))
 
 
 @pytest.mark.parametrize("creature", [{"rest_correction": "FREE"}], indirect=True)
@@ -344,7 +346,7 @@ def test_errors_are_told_in_percent_of_the_same_size_as_by_a_refit(creature):
     assert bpy.ops.ossify.refit() == {"FINISHED"}
     told, size = armature.ossify.rms, armature.ossify.size
     assert abs(scenes.size_of(scenes.positions(mesh.data)) / size - 1) > 0.05
-    found = convert.run(bone_growth.add_at_worst(bpy.context, armature))
+    found = run(bone_growth.add_at_worst(bpy.context, armature))
     assert found.before == pytest.approx(told, rel=1e-3)
     assert found.after == pytest.approx(error(source, mesh), rel=1e-3)
 
@@ -356,8 +358,8 @@ def test_what_moves_alike_is_not_split():
         stick.keyframe_insert("location", frame=frame)
     result = chain.converted(stick, bones=1, skeleton="HIERARCHY")
     before = scenes.picture()
-    with pytest.raises(options.Refusal, match="nothing to split"):
-        convert.run(bone_growth.split(bpy.context, result.armature, "Core.001"))
+    with pytest.raises(Refusal, match="nothing to split"):
+        run(bone_growth.split(bpy.context, result.armature, "Core.001"))
     assert scenes.difference(before, scenes.picture()) == ""
 
 
@@ -368,13 +370,13 @@ def test_what_moves_alike_is_not_split():
 def test_useless_bones_go_within_the_tolerance(creature):
     source, armature, mesh = creature
     before, names = error(source, mesh), set(deforming(armature))
-    assert not convert.run(
+    assert not run(
         bone_removal.find_useless(bpy.context, armature, 0.1)
     ).names  # all ten are parts of the body
-    found = convert.run(bone_removal.find_useless(bpy.context, armature, 3.0))
+    found = run(bone_removal.find_useless(bpy.context, armature, 3.0))
     assert found.names
     assert set(deforming(armature)) == names  # looking changes nothing
-    done = convert.run(bone_removal.remove(found))
+    done = run(bone_removal.remove(found))
     check_rig(armature, mesh)
     assert set(deforming(armature)) == names - set(found.names)
     assert error(source, mesh) <= before + 3.0 + 1e-2
@@ -384,7 +386,7 @@ def test_useless_bones_go_within_the_tolerance(creature):
 @pytest.mark.parametrize("creature", [{"bones": 14}], indirect=True)
 def test_what_holds_something_of_the_artists_is_not_removed(creature):
     _, armature, mesh = creature
-    first = convert.run(bone_removal.find_useless(bpy.context, armature, 100.0)).names
+    first = run(bone_removal.find_useless(bpy.context, armature, 100.0)).names
     assert len(first) >= 6
     shaped, constrained, named, locked, above, driven = first[:6]
     armature.pose.bones[shaped].custom_shape = mesh
@@ -401,7 +403,7 @@ def test_what_holds_something_of_the_artists_is_not_removed(creature):
     extra = armature.data.edit_bones.new("Sleeve")
     extra.head, extra.tail = Vector((0, 0, 0)), Vector((0, 1, 0))
     bpy.ops.object.mode_set(mode="OBJECT")
-    found = convert.run(bone_removal.find_useless(bpy.context, armature, 100.0)).names
+    found = run(bone_removal.find_useless(bpy.context, armature, 100.0)).names
     assert not {shaped, constrained, named, locked, above, driven, "Sleeve", "Control"} & set(found)
 
 
@@ -419,7 +421,7 @@ class Teller:
 
 def test_bones_found_while_the_artist_went_elsewhere_are_told_of(creature):
     _, armature, mesh = creature
-    found = convert.run(bone_removal.find_useless(bpy.context, armature, 3.0))
+    found = run(bone_removal.find_useless(bpy.context, armature, 3.0))
     scenes.select(mesh)
     bpy.ops.object.mode_set(mode="EDIT")
     teller = Teller()
@@ -433,9 +435,9 @@ def test_bones_found_while_the_artist_went_elsewhere_are_told_of(creature):
 
 def test_nothing_useless_is_told(creature):
     _, armature, _ = creature
-    found = convert.run(bone_removal.find_useless(bpy.context, armature, 0.0))
-    with pytest.raises(options.Refusal, match="No bone is useless"):
-        convert.run(bone_removal.remove(found))
+    found = run(bone_removal.find_useless(bpy.context, armature, 0.0))
+    with pytest.raises(Refusal, match="No bone is useless"):
+        run(bone_removal.remove(found))
 
 
 # ---- operators
@@ -528,7 +530,7 @@ def _first_two(rig):
 def test_flexible_bones_come_and_go_with_their_carriers(flexible, which):
     source, armature, mesh = flexible
     before, count = error(source, mesh), len(deforming(armature))
-    done = convert.run(FLEXIBLE[which](armature))
+    done = run(FLEXIBLE[which](armature))
     check_rig(armature, mesh)
     more = {"merge": -1, "remove": -len(done.bones)}.get(which, 1)
     assert len(deforming(armature)) == count + more
@@ -555,5 +557,5 @@ def test_linked_data_is_refused(creature, tmp_path):
         wanted.objects = list(names)
     for obj in wanted.objects:
         bpy.context.scene.collection.objects.link(obj)
-    with pytest.raises(options.Refusal, match=r"is linked from .*\.blend: make it local"):
-        convert.run(bone_growth.add_at_worst(bpy.context, wanted.objects[0]))
+    with pytest.raises(Refusal, match=r"is linked from .*\.blend: make it local"):
+        run(bone_growth.add_at_worst(bpy.context, wanted.objects[0]))

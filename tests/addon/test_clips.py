@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 import scenes
 from chain import converted, curves
-from ossify import convert, options
+from ossify.base.refusal import Refusal
+from ossify.convert import convert
 from ossify.files import outputs
 from ossify.motion import clips
+from ossify.options import options
 from ossify.rig import actions
 
 TAKES = 8
@@ -123,16 +125,16 @@ def test_a_shorter_take_ends_where_it_stops():
 
 def test_refusals():
     walk = take("Walk", 0.0)
-    with pytest.raises(options.Refusal, match="There is one take"):
+    with pytest.raises(Refusal, match="There is one take"):
         converted(walk, clips="TAKES")
-    with pytest.raises(options.Refusal, match="The timeline has no markers up to frame 8"):
+    with pytest.raises(Refusal, match="The timeline has no markers up to frame 8"):
         converted(walk, clips="MARKERS")
     other = scenes.tube("Other")
     other.location.x = 1
     other.keyframe_insert("location", frame=1)
     other.location.x = 2
     other.keyframe_insert("location", frame=8)
-    with pytest.raises(options.Refusal, match="Other has 72 vertices and Walk 81"):
+    with pytest.raises(Refusal, match="Other has 72 vertices and Walk 81"):
         converted(walk, other, clips="TAKES")
     assert "one clip" in options.contradiction(options.Options(frames="POSES", clips="TAKES"))
 

@@ -11,8 +11,10 @@ import builds
 import numpy as np
 import pytest
 import scenes
-from ossify import command, command_line, native, options
+from ossify import command, command_line, native
+from ossify.base.refusal import Refusal
 from ossify.files import inputs
+from ossify.options import options
 
 FAST = ["--bones", "4", "--quality", "draft", "--quiet"]
 
@@ -285,8 +287,8 @@ def test_damaged_caches_are_refused(tmp_path):
     write_obj(tmp_path / "sheet.obj", scenes.positions(scenes.grid().data))
     for name, data in (("short.pc2", b"POINT"), ("wrong.pc2", b"X" * 64), ("short.mdd", b"\0")):
         (tmp_path / name).write_bytes(data)
-        with pytest.raises(options.Refusal, match="damaged"):
+        with pytest.raises(Refusal, match="damaged"):
             inputs.Opened(tmp_path / "sheet.obj", [], tmp_path / name).__enter__()
     scenes.write_pc2(tmp_path / "other.pc2", np.zeros((3, 7, 3)))
-    with pytest.raises(options.Refusal, match="has 7 vertices, but"):
+    with pytest.raises(Refusal, match="has 7 vertices, but"):
         inputs.Opened(tmp_path / "sheet.obj", [], tmp_path / "other.pc2").__enter__()

@@ -7,7 +7,10 @@ import chain
 import numpy as np
 import pytest
 import scenes
-from ossify import convert, native, options
+from ossify import native
+from ossify.base.refusal import Refusal
+from ossify.base.steps import run
+from ossify.convert import convert
 from ossify.rig import build, report
 from ossify.ui import session
 
@@ -27,7 +30,7 @@ def source():
 
 def test_progress_rises_through_the_stages(source):
     seen = []
-    result = convert.run(steps_of(source), lambda step: seen.append(step))
+    result = run(steps_of(source), lambda step: seen.append(step))
     assert result.armature.name == "Sheet Rig"
     fractions = [step.fraction for step in seen]
     assert fractions == sorted(fractions)
@@ -47,7 +50,7 @@ def world_points(obj):
 def test_a_new_rig_shows_the_frame_that_the_scene_is_in():
     source = scenes.key_shapes(scenes.grid())
     bpy.context.scene.frame_set(3)
-    (mesh,) = convert.run(steps_of(source)).meshes
+    (mesh,) = run(steps_of(source)).meshes
     shown = world_points(mesh)
     bpy.context.scene.frame_set(3)
     assert shown == pytest.approx(world_points(mesh), abs=1e-6)
@@ -81,14 +84,14 @@ def test_an_error_anywhere_leaves_the_file_as_it_was(source, monkeypatch, module
 
     monkeypatch.setattr(convert if name == "hand_over" else module, name, fail)
     with pytest.raises(RuntimeError, match="on purpose"):
-        convert.run(steps_of(source))
+        run(steps_of(source))
     assert scenes.difference(before, scenes.picture()) == ""
 
 
 def test_a_refusal_of_the_library_leaves_the_file_as_it_was(source):
     before = scenes.picture()
     with pytest.raises(native.OssifyError):
-        convert.run(steps_of(source, bones=5000))
+        run(steps_of(source, bones=5000))
     assert scenes.difference(before, scenes.picture()) == ""
 
 
@@ -103,8 +106,8 @@ def test_the_source_is_deleted_while_it_runs(stage):
     steps = steps_of(obj, quality="NORMAL", bones=12)
     advance_to(steps, stage)
     bpy.data.objects.remove(obj)
-    with pytest.raises(options.Refusal, match="Tube was removed while Ossify was working"):
-        convert.run(steps)
+    with pytest.raises(Refusal, match="Tube was removed while Ossify was working"):
+        run(steps)
     assert list(bpy.data.objects) == [other]
     assert len(bpy.data.scenes) == 1
 
@@ -114,8 +117,8 @@ def test_the_source_is_edited_while_it_runs():
     steps = steps_of(obj, quality="NORMAL", bones=12)
     advance_to(steps, "Solving")
     obj.data = bpy.data.meshes.new("Emptied")
-    with pytest.raises(options.Refusal, match="was changed while Ossify was working"):
-        convert.run(steps)
+    with pytest.raises(Refusal, match="was changed while Ossify was working"):
+        run(steps)
     assert len(bpy.data.scenes) == 1
 
 
@@ -124,7 +127,7 @@ def test_the_source_is_renamed_while_it_runs():
     steps = steps_of(obj)
     advance_to(steps, "Reading")
     obj.name = "Renamed"
-    assert convert.run(steps).armature.ossify.sources[0].object == obj
+    assert run(steps).armature.ossify.sources[0].object == obj
 
 
 def test_another_file_is_opened_while_it_runs(source, tmp_path):
@@ -155,7 +158,7 @@ def test_a_session_ends_cancels_and_speaks(source):
 def test_undo_and_redo_leave_no_orphans(source):
     bpy.ops.ed.undo_push(message="before")
     before = scenes.picture()
-    convert.run(steps_of(source))
+    run(steps_of(source))
     bpy.ops.ed.undo_push(message="Convert Motion to Rig")
     after = scenes.picture()
     bpy.ops.ed.undo()

@@ -5,10 +5,13 @@ import chain
 import numpy as np
 import pytest
 import scenes
-from ossify import convert, options
+from ossify.base.refusal import Refusal
+from ossify.base.steps import run
+from ossify.edit import bone_growth, bone_merge, bone_removal, painting
 from ossify.files import bake
+from ossify.options import options
+from ossify.record import changes
 from ossify.rig import standing
-from ossify.roundtrip import bone_growth, bone_merge, bone_removal, changes, painting
 from ossify.ui import modal, operators_bake, operators_bones, operators_paint, session
 from refits import bits
 from test_bone_edits import deforming, linked_pair
@@ -75,7 +78,7 @@ def test_a_merge_that_cannot_enter_edit_mode_has_not_happened(monkeypatch):
 
     monkeypatch.setattr(standing, "edit_mode", fail)
     with pytest.raises(RuntimeError, match="no Edit Mode"):
-        convert.run(EDITS["merge"](armature))
+        run(EDITS["merge"](armature))
     assert changes.find(armature) == changes.Changes()
     assert empty.parent_bone == gone
     assert bits(armature, [mesh]) == before
@@ -90,7 +93,7 @@ def test_a_rig_that_was_changed_in_the_meantime_is_left_as_it_is(which):
     mesh.vertex_groups[deforming(armature)[0]].add([0], 0.123, "REPLACE")
     mesh.data.update()
     before = bits(armature, [mesh])
-    with pytest.raises(options.Refusal, match="was changed while Ossify was working"):
+    with pytest.raises(Refusal, match="was changed while Ossify was working"):
         stages_of(steps)
     assert bits(armature, [mesh]) == before
 
@@ -103,7 +106,7 @@ def test_a_mode_that_was_entered_in_the_meantime_is_refused(which):
     stages_of(steps, "Solving")
     scenes.select(mesh)
     bpy.ops.object.mode_set(mode="WEIGHT_PAINT")
-    with pytest.raises(options.Refusal, match="is in another mode now"):
+    with pytest.raises(Refusal, match="is in another mode now"):
         stages_of(steps)
     bpy.ops.object.mode_set(mode="OBJECT")
     assert bits(armature, [mesh]) == before
@@ -115,7 +118,7 @@ def test_a_rig_that_goes_in_the_meantime_is_told(which):
     steps = EDITS[which](armature)
     stages_of(steps, "Solving")
     bpy.data.objects.remove(armature)
-    with pytest.raises(options.Refusal, match="was removed while Ossify was working"):
+    with pytest.raises(Refusal, match="was removed while Ossify was working"):
         stages_of(steps)
 
 
@@ -132,7 +135,7 @@ def test_undone_in_the_meantime():
     bpy.ops.ed.undo()
     armature, mesh = (bpy.data.objects[name] for name in names)
     bones = len(armature.data.bones)
-    assert convert.run(steps).bones[0] in armature.data.bones
+    assert run(steps).bones[0] in armature.data.bones
     assert len(armature.data.bones) == bones + 1
 
 

@@ -4,9 +4,9 @@ other; and when Edit Mode fails all the same, nothing is lost."""
 import bpy
 import pytest
 import scenes
-from ossify import convert
+from ossify.base.steps import run
+from ossify.record import changes
 from ossify.rig import standing
-from ossify.roundtrip import changes
 from refits import bits, edit, refitted
 from test_bone_edits import deforming
 from test_edits_cancelled import EDITS, rigged
@@ -48,7 +48,7 @@ def edited(which, hide=None):
     if hide:
         hide(armature)
     before, active = states(armature), bpy.context.view_layer.objects.active
-    convert.run(EDITS[which](armature))
+    run(EDITS[which](armature))
     assert states(armature) == before
     assert bpy.context.view_layer.objects.active == active
     return bits(armature, [mesh])
@@ -95,7 +95,7 @@ def test_nothing_is_lost_when_edit_mode_fails(which, mode, monkeypatch):
 
     monkeypatch.setattr(standing, "edit_mode", fail)
     with pytest.raises(RuntimeError, match="no Edit Mode here"):
-        convert.run(EDITS[which](armature))
+        run(EDITS[which](armature))
     assert deforming(armature) == names
     assert bits(armature, [mesh]) == before
     assert scenes.difference(whole, scenes.picture()) == ""

@@ -6,7 +6,8 @@ import chain
 import numpy as np
 import pytest
 from creature_rigs import converted, deforming
-from ossify import convert, native
+from ossify import native
+from ossify.convert import convert
 from ossify.rig import standing
 from ossify.skeleton import idle
 from test_limbs import skeleton_of

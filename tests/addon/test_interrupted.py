@@ -6,9 +6,14 @@ import chain
 import numpy as np
 import pytest
 import scenes
-from ossify import convert, options
+from ossify.base.refusal import Refusal
+from ossify.base.steps import run
+from ossify.convert import convert
+from ossify.edit import bone_change, bone_growth
+from ossify.options import options
+from ossify.refit import refit_trial
 from ossify.rig import report
-from ossify.roundtrip import bone_change, bone_growth, refit_trial, track
+from ossify.track import track
 from refits import COUNT, bits, creature_rig, edit, error, paint_noise, sheet_rig, source_frames, steps_of
 from test_edits_cancelled import EDITS, rigged, stages_of
 from test_track import bind
@@ -139,7 +144,7 @@ def test_nothing_is_made_between_the_parts_of_a_measuring(begin):
 
 
 def outcome(begin):
-    result = convert.run(begin())
+    result = run(begin())
     (mesh,) = (item.object for item in result.armature.ossify.meshes)
     found = [result.before, result.after]
     numbers = [
@@ -181,8 +186,8 @@ def test_a_group_that_goes_while_it_is_measured_is_told():
     stages_of(steps, "Measuring")
     mesh.vertex_groups.remove(mesh.vertex_groups[0])
     whole = blocks()
-    with pytest.raises(options.Refusal, match="was changed while Ossify was working"):
-        convert.run(steps)
+    with pytest.raises(Refusal, match="was changed while Ossify was working"):
+        run(steps)
     assert blocks() == whole
 
 
@@ -191,7 +196,7 @@ def test_an_action_that_is_made_for_the_copy_goes_with_it():
     bpy.data.actions.remove(result.armature.animation_data.action)
     result.armature.ossify.keep_rekeyed = False
     before = blocks()
-    convert.run(steps_of(result.armature))
+    run(steps_of(result.armature))
     assert blocks() - before == {("actions", result.armature.animation_data.action.name)}
 
 
@@ -207,7 +212,7 @@ def test_an_error_on_the_copy_leaves_nothing_behind(begin, monkeypatch):
     monkeypatch.setattr(report.Measuring, "play", fail)
     monkeypatch.setattr(track, "_measure", fail)
     with pytest.raises(RuntimeError, match="on purpose"):
-        convert.run(steps)
+        run(steps)
     assert blocks() == before
 
 
@@ -245,7 +250,7 @@ def undone(begin, stage):
 def test_undone_on_the_way(begin, stage):
     steps = undone(begin, stage)
     before = blocks()
-    result = convert.run(steps)
+    result = run(steps)
     assert result.armature == bpy.data.objects[result.armature.name]
     if begin in REFITS:
         assert blocks() == before
@@ -278,8 +283,8 @@ def test_no_bone_more_is_told_after_an_undo(monkeypatch):
         return result
 
     monkeypatch.setattr(bone_change, "turning", turning)
-    with pytest.raises(options.Refusal, match="does not lower the error of Creature Rig"):
-        convert.run(steps)
+    with pytest.raises(Refusal, match="does not lower the error of Creature Rig"):
+        run(steps)
 
 
 @pytest.mark.parametrize("clips", ["TAKES", "MARKERS"])
@@ -292,7 +297,7 @@ def test_clips_are_read_on_after_an_undo(clips):
     def begin():
         return convert.convert(context.scene, context.view_layer, objects, picked)
 
-    result = convert.run(undone(begin, "Reading"))
+    result = run(undone(begin, "Reading"))
     assert len(result.armature.ossify.clips) == 2
 
 
@@ -310,8 +315,8 @@ def test_a_bone_that_goes_on_the_way_is_told(begin, stage):
     edit(armature, lambda bones: bones.remove(bones[name]))
     meshes = [item.object for item in armature.ossify.meshes]
     before, whole = bits(armature, meshes), blocks()
-    with pytest.raises(options.Refusal, match="was changed while Ossify was working"):
-        convert.run(steps)
+    with pytest.raises(Refusal, match="was changed while Ossify was working"):
+        run(steps)
     assert bits(armature, meshes) == before
     assert blocks() == whole
 
@@ -338,8 +343,8 @@ def test_a_bone_that_is_another_after_the_last_look_is_told(change):
             break
     change(armature)
     before, whole = bits(armature, result.meshes), blocks()
-    with pytest.raises(options.Refusal, match="was changed while Ossify was working"):
-        convert.run(steps)
+    with pytest.raises(Refusal, match="was changed while Ossify was working"):
+        run(steps)
     assert bits(armature, result.meshes) == before
     assert blocks() == whole
 
@@ -353,8 +358,8 @@ def test_a_bone_that_goes_during_an_edit_is_told(which, stage):
     name = next(bone.name for bone in armature.data.bones if bone.use_deform and not bone.children)
     edit(armature, lambda bones: bones.remove(bones[name]))
     before = bits(armature, [mesh])
-    with pytest.raises(options.Refusal, match="was changed while Ossify was working"):
-        convert.run(steps)
+    with pytest.raises(Refusal, match="was changed while Ossify was working"):
+        run(steps)
     assert bits(armature, [mesh]) == before
 
 
@@ -365,7 +370,7 @@ def test_a_mesh_that_is_cut_while_a_motion_is_tracked_is_told():
     mesh.data.vertices.add(1)
     mesh.data.update()
     whole = blocks()
-    with pytest.raises(options.Refusal, match="First Rigged was changed while Ossify was working"):
-        convert.run(steps)
+    with pytest.raises(Refusal, match="First Rigged was changed while Ossify was working"):
+        run(steps)
     assert blocks() == whole
     assert np.isfinite(scenes.positions(mesh.data)).all()

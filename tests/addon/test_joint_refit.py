@@ -4,8 +4,9 @@ import bpy
 import numpy as np
 import pytest
 import scenes
+from ossify.record import changes
+from ossify.refit import joint_refit
 from ossify.rig import actions, played, standing
-from ossify.roundtrip import changes, joint_refit
 from refits import edit, paint_noise, refitted
 
 

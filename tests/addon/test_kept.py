@@ -5,18 +5,12 @@ import chain
 import numpy as np
 import pytest
 import scenes
-from ossify import convert, options
+from ossify.base.refusal import Refusal
+from ossify.base.steps import run
+from ossify.edit import bone_growth, bone_merge, bone_removal, painting
+from ossify.record import changes, memory
+from ossify.refit import joint_refit, refit
 from ossify.rig import standing
-from ossify.roundtrip import (
-    bone_growth,
-    bone_merge,
-    bone_removal,
-    changes,
-    joint_refit,
-    memory,
-    painting,
-    refit,
-)
 from refits import bits, creature_rig, edit, paint_noise, refitted, sheet_rig
 from test_rewrite import curves_of, groups_of
 
@@ -147,7 +141,7 @@ def test_keys_stay_when_bones_come_and_go(way):
         return np.array(bone.matrix)
 
     mine = pose()
-    convert.run(GROWN[way](armature))
+    run(GROWN[way](armature))
     bone = armature.pose.bones[name]
     assert np.flatnonzero(changes.find(armature).rekeyed[name]).tolist() == [3]
     assert np.allclose(pose(), mine, atol=1e-5)
@@ -168,7 +162,7 @@ def test_painted_weights_stay_when_a_bone_comes(way):
     mesh.data.update()
     rows = np.isin(np.arange(len(mesh.data.vertices)), some)
     painted = rows_of(mesh, rows)
-    convert.run(GROWN[way](armature))
+    run(GROWN[way](armature))
     assert rows_of(mesh, rows) == painted
     assert (changes.find(armature).repainted[mesh.name] == rows).all()
     refitted(armature)
@@ -183,7 +177,7 @@ def test_vertices_may_follow_more_bones_than_the_rig_was_made_with(way):
     rows = paint_noise(mesh, armature, share=0.03)
     painted = rows_of(mesh, rows)
     assert min(map(len, painted)) > armature.ossify.settings.influences
-    convert.run(GROWN[way](armature))
+    run(GROWN[way](armature))
     assert rows_of(mesh, rows) == painted
 
 
@@ -213,18 +207,18 @@ def test_bones_whose_keys_mean_another_motion_are_refitted_first(way, change):
     scenes.select(armature)
     edit(armature, change)
     before = bits(armature, result.meshes)
-    with pytest.raises(options.Refusal, match=f"{SIDE[1]}: moved or hung elsewhere.*Refit"):
-        convert.run(BY_THE_MOTION[way](armature))
+    with pytest.raises(Refusal, match=f"{SIDE[1]}: moved or hung elsewhere.*Refit"):
+        run(BY_THE_MOTION[way](armature))
     assert bits(armature, result.meshes) == before
     refitted(armature)
-    convert.run(BY_THE_MOTION["smooth" if way in ("smooth", "prune") else "merge"](armature))
+    run(BY_THE_MOTION["smooth" if way in ("smooth", "prune") else "merge"](armature))
 
 
 @pytest.mark.parametrize("way", ["smooth", "prune"])
 def test_what_an_edit_of_weights_changed_is_the_artists_until_it_is_given_back(way):
     result = sheet_rig(influences=4)
     armature, (mesh,) = result.armature, result.meshes
-    done = convert.run(BY_THE_MOTION[way](armature))
+    done = run(BY_THE_MOTION[way](armature))
     rows = changes.find(armature).repainted[mesh.name]
     assert rows.sum() == done.changed > 0
     painted = rows_of(mesh, rows)
@@ -307,7 +301,7 @@ def test_a_refit_leaves_the_rest_of_painted_vertices_alone():
     for _ in range(2):
         assert refitted(armature).written
         assert (scenes.positions(mesh.data) == rest).all()
-    done = convert.run(painting.mirror(bpy.context, armature, "LEFT_TO_RIGHT", "X", 2.0))
+    done = run(painting.mirror(bpy.context, armature, "LEFT_TO_RIGHT", "X", 2.0))
     assert done.changed
 
 
@@ -348,7 +342,7 @@ def test_a_refit_keeps_the_shape_of_what_is_not_free(change):
 
 
 def found_useless(armature, tolerance=100.0):
-    return convert.run(bone_removal.find_useless(bpy.context, armature, tolerance)).names
+    return run(bone_removal.find_useless(bpy.context, armature, tolerance)).names
 
 
 def hold_vertices(_armature, mesh, name):
@@ -399,7 +393,7 @@ def test_a_bone_that_was_moved_and_refitted_is_not_removed():
     armature, (mesh,) = result.armature, result.meshes
     name = found_useless(armature)[0]
     move_one(armature, mesh, name)
-    with pytest.raises(options.Refusal, match=f"{name}: moved or hung elsewhere.*Refit"):
+    with pytest.raises(Refusal, match=f"{name}: moved or hung elsewhere.*Refit"):
         found_useless(armature)
     refitted(armature)
     assert name not in found_useless(armature)
@@ -412,8 +406,8 @@ def test_held_frames_hold_all_bones():
     armature, (mesh,) = result.armature, result.meshes
     armature.ossify.frames[3].held = True
     before = bits(armature, [mesh])
-    with pytest.raises(options.Refusal, match="Frames of Creature Rig are held"):
-        convert.run(bone_removal.remove_useless(bpy.context, armature, 100.0))
+    with pytest.raises(Refusal, match="Frames of Creature Rig are held"):
+        run(bone_removal.remove_useless(bpy.context, armature, 100.0))
     assert bits(armature, [mesh]) == before
     assert memory.last(armature) is not None
     assert curves_of(armature) == before[1]

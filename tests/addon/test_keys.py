@@ -7,7 +7,7 @@ import chain
 import numpy as np
 import pytest
 import scenes
-from ossify.motion import rigid
+from ossify.base import rigid
 from ossify.rig import channels
 
 

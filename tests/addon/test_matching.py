@@ -7,12 +7,13 @@ import bpy
 import numpy as np
 import pytest
 import scenes
-from ossify import options
-from ossify.motion import capture, matching
+from ossify.base.meshes import triangles_of
+from ossify.base.refusal import Refusal
+from ossify.motion import matching
 
 
 def arrays(obj):
-    return scenes.positions(obj.data).astype(np.float64), capture.triangles_of(obj.data)
+    return scenes.positions(obj.data).astype(np.float64), triangles_of(obj.data)
 
 
 def subdivided(obj, cuts=1):
@@ -109,7 +110,7 @@ def test_beyond_the_limit_is_refused_in_words():
     away = points.copy()
     away[-3:] += (0.0, 0.0, 0.4)
     found = matching.match(away, triangles, points, triangles)
-    with pytest.raises(options.Refusal, match=r"^3 of 72 vertices of Copy lie farther than 2 % .* from Tube"):
+    with pytest.raises(Refusal, match=r"^3 of 72 vertices of Copy lie farther than 2 % .* from Tube"):
         matching.check(found, "Copy", "Tube")
     matching.check(found, "Copy", "Tube", limit=20)
 

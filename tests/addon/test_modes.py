@@ -4,8 +4,8 @@ import bmesh
 import bpy
 import pytest
 import scenes
+from ossify.record import changes
 from ossify.rig import actions
-from ossify.roundtrip import changes
 from refits import edit
 from test_refit_operators import told
 from test_track import refused

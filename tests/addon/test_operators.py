@@ -7,8 +7,9 @@ import chain
 import ossify
 import pytest
 import scenes
-from ossify import options
 from ossify.motion import sources
+from ossify.options import options
+from ossify.options.convert_words import CONVERT_WORDS
 from ossify.ui import chosen, operators, operators_refit, operators_skeleton, panel, properties
 
 
@@ -27,7 +28,7 @@ def test_settings_and_options_have_the_same_defaults():
         stored = properties.plain(getattr(bpy.context.scene.ossify, field))
         assert stored == (pytest.approx(value) if isinstance(value, float) else value)
     for field in options.FIELDS:
-        words = properties.words_of(field)
+        words = CONVERT_WORDS[field]
         assert words["name"]
         assert words["description"]
         assert not words["description"].endswith(".")

@@ -5,9 +5,10 @@ import chain
 import numpy as np
 import pytest
 import scenes
-from ossify import convert
+from ossify.base.steps import run
+from ossify.edit import painting
 from ossify.motion import matching
-from ossify.roundtrip import changes, painting
+from ossify.record import changes
 
 TIMES = list(range(1, 9))
 
@@ -67,7 +68,7 @@ def test_smoothing_keeps_within_the_budget(budget):
     source, armature, mesh = rigged()
     add_noise(mesh)
     before, rough = error(source, mesh), roughness(mesh)
-    done = convert.run(painting.smooth(bpy.context, armature, budget, 5))
+    done = run(painting.smooth(bpy.context, armature, budget, 5))
     after = error(source, mesh)
     assert roughness(mesh) < 0.75 * rough
     assert after <= before + budget + 1e-4
@@ -82,7 +83,7 @@ def test_a_larger_budget_smooths_more():
         bpy.ops.wm.read_homefile(use_empty=True)
         bpy.context.scene.frame_end = 8
         _, armature, mesh = rigged()
-        convert.run(painting.smooth(bpy.context, armature, budget, 5))
+        run(painting.smooth(bpy.context, armature, budget, 5))
         roughs.append(roughness(mesh))
     assert roughs[0] > roughs[1] > roughs[2]
 
@@ -96,7 +97,7 @@ def test_smoothing_leaves_locked_groups_and_what_is_not_selected():
     mesh.data.use_paint_mask_vertex = True
     for vertex in mesh.data.vertices:
         vertex.select = vertex.index < 60
-    convert.run(painting.smooth(bpy.context, armature, 5.0, 5))
+    run(painting.smooth(bpy.context, armature, 5.0, 5))
     after = painted(mesh)
     assert after[60:] == before[60:]
     assert after[:60] != before[:60]
@@ -108,7 +109,7 @@ def test_a_hidden_source_is_read_and_stays_hidden():
     source, armature, mesh = rigged(keep_motion="NONE")
     before = error(source, mesh)
     source.hide_viewport = True
-    done = convert.run(painting.smooth(bpy.context, armature, 0.0, 5))
+    done = run(painting.smooth(bpy.context, armature, 0.0, 5))
     assert done.before == pytest.approx(before, abs=1e-4)
     assert source.hide_viewport
     assert not source.hide_get()
@@ -120,7 +121,7 @@ def test_nothing_selected_is_refused():
     for vertex in mesh.data.vertices:
         vertex.select = False
     with pytest.raises(painting.Refusal, match=r"No vertex that may change is selected: .* paint mask off"):
-        convert.run(painting.smooth(bpy.context, armature, 1.0, 5))
+        run(painting.smooth(bpy.context, armature, 1.0, 5))
 
 
 def edits_of(armature):
@@ -147,7 +148,7 @@ def test_what_is_held_is_to_blame_when_nothing_may_change(way):
     said = "weights of all bones are held" if way in ("bones", "groups") else "All vertices .* are held"
     for steps in edits_of(armature):
         with pytest.raises(painting.Refusal, match=said):
-            convert.run(steps)
+            run(steps)
 
 
 # ---- prune
@@ -190,7 +191,7 @@ def test_smoothing_keeps_its_budget_beside_locked_groups_that_leave_nothing():
     _, armature, mesh = rigged()
     rows = overfull(armature, mesh)
     before = painted(mesh)
-    found = convert.run(painting.smooth(bpy.context, armature, 0.01, 5))
+    found = run(painting.smooth(bpy.context, armature, 0.01, 5))
     assert found.after <= found.before + 0.01
     assert [painted(mesh)[row] for row in rows] == [before[row] for row in rows]
 
@@ -199,7 +200,7 @@ def test_pruning_leaves_vertices_alone_whose_locked_groups_leave_nothing():
     _, armature, mesh = rigged()
     rows = overfull(armature, mesh)
     before = painted(mesh)
-    convert.run(painting.prune(bpy.context, armature, 3))
+    run(painting.prune(bpy.context, armature, 3))
     assert [painted(mesh)[row] for row in rows] == [before[row] for row in rows]
 
 
@@ -210,7 +211,7 @@ def test_pruning_what_locked_groups_leave_no_room_for_is_refused():
     stuck = sum(locked.name in groups and len(groups) > 1 for groups in painted(mesh))
     assert stuck > 1
     with pytest.raises(painting.Refusal, match=f"^{stuck} vertices have more than 0 weights in locked"):
-        convert.run(painting.prune(bpy.context, armature, 1))
+        run(painting.prune(bpy.context, armature, 1))
 
 
 def test_pruning_drops_what_costs_least():
@@ -218,7 +219,7 @@ def test_pruning_drops_what_costs_least():
     truth = scenes.seen_frames(source, TIMES)
     before = painted(mesh)
     assert max(map(len, before)) > 2
-    done = convert.run(painting.prune(bpy.context, armature, 2))
+    done = run(painting.prune(bpy.context, armature, 2))
     check_sums(mesh, 2)
     after = painted(mesh)
     crowded = [v for v, row in enumerate(before) if len(row) > 2]
@@ -241,7 +242,7 @@ def test_pruning_beats_the_smallest_weights():
     """The same rig, with the smallest weights dropped as Blender's Limit Total does it"""
     source, armature, mesh = rigged(influences=6)
     start = painted(mesh)
-    convert.run(painting.prune(bpy.context, armature, 2))
+    run(painting.prune(bpy.context, armature, 2))
     ours = error(source, mesh)
     for group in mesh.vertex_groups:
         group.remove(list(range(len(start))))
@@ -256,7 +257,7 @@ def test_pruning_keeps_locked_groups():
     before = painted(mesh)
     locked = max(mesh.vertex_groups, key=lambda g: sum(g.name in row for row in before)).name
     mesh.vertex_groups[locked].lock_weight = True
-    convert.run(painting.prune(bpy.context, armature, 2))
+    run(painting.prune(bpy.context, armature, 2))
     for old, new in zip(before, painted(mesh), strict=True):
         assert new.get(locked, 0) == old.get(locked, 0)
         assert len(new) <= 2 or len(old) <= 2
@@ -277,7 +278,7 @@ def test_mirrored_sides_are_equal(creature, plane):
     _, armature, mesh = creature
     add_noise(mesh)
     before = painted(mesh)
-    convert.run(painting.mirror(bpy.context, armature, "LEFT_TO_RIGHT", plane, 1.0))
+    run(painting.mirror(bpy.context, armature, "LEFT_TO_RIGHT", plane, 1.0))
     after = painted(mesh)
     check_sums(mesh, 4, [row for row, old in zip(after, before, strict=True) if row != old])
     points = scenes.positions(mesh.data).astype(float)
@@ -305,7 +306,7 @@ def test_mirroring_a_lopsided_shape_is_refused(creature):
             vertex.co.z += 0.8
     before = painted(mesh)
     with pytest.raises(painting.Refusal, match="lie farther than 2 %"):
-        convert.run(painting.mirror(bpy.context, armature, "LEFT_TO_RIGHT", "X", matching.LIMIT))
+        run(painting.mirror(bpy.context, armature, "LEFT_TO_RIGHT", "X", matching.LIMIT))
     assert painted(mesh) == before
 
 
@@ -315,7 +316,7 @@ def test_a_bone_without_a_twin_is_refused(creature):
     armature.data.bones[name].name = "Alone"
     before = painted(mesh)
     with pytest.raises(painting.Refusal, match="no bone on the other side"):
-        convert.run(painting.mirror(bpy.context, armature, "LEFT_TO_RIGHT", "X", matching.LIMIT))
+        run(painting.mirror(bpy.context, armature, "LEFT_TO_RIGHT", "X", matching.LIMIT))
     assert painted(mesh) == before
 
 
@@ -366,7 +367,7 @@ def test_weights_come_back_from_a_denser_copy():
     sparse.data = mesh.data.copy()
     sparse.vertex_groups.clear()
     expected = painted(mesh)
-    convert.run(painting.transfer(bpy.context, armature, [sparse], matching.LIMIT))
+    run(painting.transfer(bpy.context, armature, [sparse], matching.LIMIT))
     for old, new in zip(expected, painted(sparse), strict=True):
         assert new == pytest.approx(old, abs=1e-6)
 
@@ -378,7 +379,7 @@ def test_a_copy_elsewhere_is_refused(shift):
     copy.location.z += shift
     bpy.context.view_layer.update()
     with pytest.raises(painting.Refusal, match=r"vertices of Dense lie farther than 2 %"):
-        convert.run(painting.transfer(bpy.context, armature, [copy], matching.LIMIT))
+        run(painting.transfer(bpy.context, armature, [copy], matching.LIMIT))
     assert not copy.vertex_groups
     assert not copy.modifiers
 
@@ -388,7 +389,7 @@ def test_a_copy_with_a_vertex_nowhere_is_refused():
     copy = subdivided(mesh)
     copy.data.vertices[7].co.x = float("nan")
     with pytest.raises(painting.Refusal, match="Dense has no finite position for vertex 7"):
-        convert.run(painting.transfer(bpy.context, armature, [copy], matching.LIMIT))
+        run(painting.transfer(bpy.context, armature, [copy], matching.LIMIT))
     assert not copy.vertex_groups
 
 
@@ -398,7 +399,7 @@ def test_a_copy_that_shares_the_mesh_is_refused():
     copy.parent = None
     scenes.link(copy)
     with pytest.raises(painting.Refusal, match="shares its mesh"):
-        convert.run(painting.transfer(bpy.context, armature, [copy], matching.LIMIT))
+        run(painting.transfer(bpy.context, armature, [copy], matching.LIMIT))
 
 
 # ---- operators

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import scenes
 from contents import curves
+from ossify.put_back import put_back as put_back_room
+from ossify.record import changes
 from ossify.rig import actions, standing
-from ossify.roundtrip import changes
-from ossify.roundtrip import put_back as put_back_room
 from refits import creature_rig, edit, refitted
 from returned import (
     SIDE,

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 import scenes
 from contents import curves, keys_of
+from ossify.record import changes
 from ossify.rig import standing
-from ossify.roundtrip import changes
 from refits import edit
 from returned import (
     SIDE,

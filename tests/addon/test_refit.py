@@ -7,9 +7,11 @@ import chain
 import numpy as np
 import pytest
 import scenes
-from ossify import convert, options
+from ossify.base.refusal import Refusal
+from ossify.base.steps import run
+from ossify.record import changes
+from ossify.refit import refit_trial, refit_write
 from ossify.rig import standing
-from ossify.roundtrip import changes, refit_trial, refit_write
 from refits import (
     bits,
     creature_rig,
@@ -143,7 +145,7 @@ def test_a_range_of_frames(sheet):
 
 @pytest.mark.parametrize(("first", "last"), [(500, 700), (6, 4)])
 def test_a_range_without_a_frame_is_refused(sheet, first, last):
-    with pytest.raises(options.Refusal, match=f"not made from any frame between {first} and {last}"):
+    with pytest.raises(Refusal, match=f"not made from any frame between {first} and {last}"):
         refitted(sheet.armature, frames="CUSTOM", frame_start=first, frame_end=last)
 
 
@@ -223,8 +225,8 @@ def test_a_rig_that_is_changed_while_it_runs_is_left_alone(sheet):
         pass
     sheet.meshes[0].vertex_groups[0].add([0], 0.123, "REPLACE")
     before = bits(sheet.armature, sheet.meshes)
-    with pytest.raises(options.Refusal, match="was changed while Ossify was working"):
-        convert.run(steps)
+    with pytest.raises(Refusal, match="was changed while Ossify was working"):
+        run(steps)
     assert bits(sheet.armature, sheet.meshes) == before
     assert len(bpy.data.scenes) == 1
 
@@ -234,8 +236,8 @@ def test_a_mode_that_is_entered_while_it_runs_is_refused(sheet):
     while next(steps).stage != "Measuring":
         pass
     bpy.ops.object.mode_set(mode="EDIT")
-    with pytest.raises(options.Refusal, match="is in Edit Mode"):
-        convert.run(steps)
+    with pytest.raises(Refusal, match="is in Edit Mode"):
+        run(steps)
     bpy.ops.object.mode_set(mode="OBJECT")
     assert len(bpy.data.scenes) == 1
 

@@ -5,9 +5,12 @@ import chain
 import numpy as np
 import pytest
 import scenes
-from ossify import convert, options
+from ossify.base.refusal import Refusal
+from ossify.base.steps import run as run_to_end
+from ossify.edit import bone_growth
+from ossify.record import changes, memory
+from ossify.refit import refit_check
 from ossify.rig import actions, standing
-from ossify.roundtrip import bone_growth, changes, memory, refit_check
 from refits import bits, edit, paint_noise, refitted, steps_of
 from test_clips import TAKES, shown, take, two_takes
 from test_rewrite import curves_of
@@ -231,7 +234,7 @@ def test_takes_are_read_again_when_their_motion_was_not_kept():
 def test_a_clip_without_its_action_is_refused():
     result = takes_rig()
     bpy.data.actions.remove(bpy.data.actions["Run"])
-    with pytest.raises(options.Refusal, match="clip Run is gone"):
+    with pytest.raises(Refusal, match="clip Run is gone"):
         refitted(result.armature)
 
 
@@ -357,7 +360,7 @@ def test_a_bone_is_added_to_every_clip():
     armature, (mesh,) = result.armature, result.meshes
     actions.assign(armature, bpy.data.actions["Run"])
     before = errors(armature, mesh)
-    done = convert.run(bone_growth.add_at_worst(bpy.context, armature))
+    done = run_to_end(bone_growth.add_at_worst(bpy.context, armature))
     assert armature.animation_data.action.name == "Run"
     after = errors(armature, mesh)
     assert np.hypot(*after.values()) < np.hypot(*before.values())

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import scenes
 from mathutils import Vector
+from ossify.record import changes
+from ossify.refit import joint_refit, refit_start, refit_trial
 from ossify.rig import standing
-from ossify.roundtrip import changes, joint_refit, refit_start, refit_trial
 from refits import (
     creature_rig,
     delete_bone,

@@ -6,8 +6,8 @@ import bpy
 import numpy as np
 import pytest
 import scenes
-from ossify import options
-from ossify.roundtrip import changes, memory
+from ossify.base.refusal import Refusal
+from ossify.record import changes, memory
 from ossify.ui import panel_refit
 from refits import bits, delete_bone, error, paint_noise, refitted, sheet_rig, source_frames
 from test_track_screen import drawn
@@ -71,10 +71,10 @@ def test_another_source_with_the_same_mesh_may_be_chosen():
     result = sheet_rig(keep_motion="NONE")
     armature = result.armature
     without_source(result)
-    with pytest.raises(options.Refusal, match="choose another one with the same mesh"):
+    with pytest.raises(Refusal, match="choose another one with the same mesh"):
         refitted(armature)
     armature.ossify.sources[0].object = scenes.key_shapes(scenes.tube())
-    with pytest.raises(options.Refusal, match="72 vertices, and the rig was made for 81"):
+    with pytest.raises(Refusal, match="72 vertices, and the rig was made for 81"):
         refitted(armature)
     armature.ossify.sources[0].object = scenes.key_shapes(scenes.grid("Again"))
     assert refitted(armature).written
@@ -97,7 +97,7 @@ def test_the_panel_says_where_the_motion_is_and_offers_to_choose_another(tmp_pat
 
 
 def test_motion_in_a_file_beside_the_blend(tmp_path):
-    with pytest.raises(options.Refusal, match="not saved yet"):
+    with pytest.raises(Refusal, match="not saved yet"):
         sheet_rig(keep_motion="FILE")
     bpy.ops.wm.read_homefile(use_empty=True)
     bpy.context.scene.frame_end = 8
@@ -112,12 +112,10 @@ def test_motion_in_a_file_beside_the_blend(tmp_path):
     half, hole = whole[: len(whole) // 2], whole[:1000] + bytes(300) + whole[1300:]
     for content in (b"nothing", b"", half, hole):
         file.write_bytes(content)
-        with pytest.raises(options.Refusal, match="does not hold the motion of Sheet Rig, or is damaged"):
+        with pytest.raises(Refusal, match="does not hold the motion of Sheet Rig, or is damaged"):
             refitted(result.armature)
     file.unlink()
-    with pytest.raises(
-        options.Refusal, match=f"kept in {file.name}, which is not beside.*choose another one"
-    ):
+    with pytest.raises(Refusal, match=f"kept in {file.name}, which is not beside.*choose another one"):
         refitted(result.armature)
 
 
@@ -125,7 +123,7 @@ def test_motion_in_a_file_beside_the_blend(tmp_path):
 def test_the_rigs_own_mesh_is_no_source(motion):
     result = sheet_rig(keep_motion="NONE")
     result.armature.ossify.sources[0].object = result.meshes[0]
-    with pytest.raises(options.Refusal, match="Sheet Rigged is moved by Sheet Rig itself"):
+    with pytest.raises(Refusal, match="Sheet Rigged is moved by Sheet Rig itself"):
         refitted(result.armature, motion=motion)
 
 
@@ -148,7 +146,7 @@ def test_a_file_that_cannot_be_written_leaves_rig_and_motion_as_they_were(tmp_pa
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(memory.os, "replace", full)
-    with pytest.raises(options.Refusal, match="cannot be written: No space left"):
+    with pytest.raises(Refusal, match="cannot be written: No space left"):
         refitted(armature, motion="SOURCE")
     assert bits(armature, result.meshes) == rig
     assert (memory.recall(armature).frames == kept).all()

@@ -4,9 +4,12 @@ import bpy
 import numpy as np
 import pytest
 import scenes
-from ossify import command, convert, native, options
+from ossify import command, native
+from ossify.base.refusal import Refusal
+from ossify.base.steps import run
+from ossify.edit import bone_merge
+from ossify.record import changes
 from ossify.rig import standing
-from ossify.roundtrip import bone_merge, changes
 from refits import delete_bone, edit, error, paint_noise, refitted, source_frames
 from test_rewrite import curves_of, groups_of
 
@@ -44,7 +47,7 @@ def test_linked_rigs_are_refused(tmp_path):
         here.objects = [sheet_name := "Sheet Rig"]
     armature = bpy.data.objects[sheet_name]
     bpy.context.scene.collection.objects.link(armature)
-    with pytest.raises(options.Refusal, match=r"is linked from .*\.blend: make it local"):
+    with pytest.raises(Refusal, match=r"is linked from .*\.blend: make it local"):
         refitted(armature)
 
 
@@ -57,7 +60,7 @@ def test_linked_data_of_a_local_rig_is_refused(sheet, tmp_path, kind):
         setattr(here, kind, [name])
     obj.data = getattr(here, kind)[0]
     assert len(sheet.meshes[0].vertex_groups) == 5
-    with pytest.raises(options.Refusal, match=r"is linked from data\.blend: make it local"):
+    with pytest.raises(Refusal, match=r"is linked from data\.blend: make it local"):
         refitted(sheet.armature)
     for operator in (bpy.ops.ossify.refit, bpy.ops.ossify.smooth_weights, bpy.ops.ossify.hold):
         assert "is linked from data.blend" in told(operator)
@@ -95,7 +98,7 @@ def give_weights(mesh, gone, kept):
 def test_merged_bones_are_told_from_deleted_ones(creature, way):
     armature, (mesh,) = creature.armature, creature.meshes
     if way == "button":
-        convert.run(bone_merge.merge(bpy.context, armature, "Side.001.R", ["Side.002.R"]))
+        run(bone_merge.merge(bpy.context, armature, "Side.001.R", ["Side.002.R"]))
     else:
         give_weights(mesh, "Side.002.R", "Side.001.R")
         delete_bone(armature, "Side.002.R")
@@ -116,14 +119,14 @@ def test_merged_bones_are_told_from_deleted_ones(creature, way):
 
 def test_a_bone_merged_twice_and_one_whose_heir_is_gone(creature):
     armature = creature.armature
-    convert.run(bone_merge.merge(bpy.context, armature, "Side.001.R", ["Side.002.R"]))
-    convert.run(bone_merge.merge(bpy.context, armature, "Core.001", ["Side.001.R", "Core.002"]))
+    run(bone_merge.merge(bpy.context, armature, "Side.001.R", ["Side.002.R"]))
+    run(bone_merge.merge(bpy.context, armature, "Core.001", ["Side.001.R", "Core.002"]))
     assert changes.find(armature).merged == dict.fromkeys(
         ("Side.002.R", "Side.001.R", "Core.002"), "Core.001"
     )
     lines = changes.find(armature).lines([])
     assert ("MERGED", "Side.002.R, Side.001.R and Core.002 merged into Core.001") in lines
-    convert.run(bone_merge.merge(bpy.context, armature, "Down.001.L", ["Down.002.L"]))
+    run(bone_merge.merge(bpy.context, armature, "Down.001.L", ["Down.002.L"]))
     delete_bone(armature, "Down.001.L")
     found = changes.find(armature)
     assert sorted(found.deleted) == ["Down.001.L", "Down.002.L"]

@@ -4,17 +4,18 @@ import bpy
 import numpy as np
 import pytest
 import scenes
-from ossify import convert, options
+from ossify.base.refusal import Refusal
+from ossify.base.steps import run
+from ossify.convert import convert
+from ossify.options import options
 
 
 def refusal(*objects, **chosen):
     """The sentence; the file is compared before and after."""
     before = scenes.picture()
     context = bpy.context
-    with pytest.raises(options.Refusal) as caught:
-        convert.run(
-            convert.convert(context.scene, context.view_layer, list(objects), options.Options(**chosen))
-        )
+    with pytest.raises(Refusal) as caught:
+        run(convert.convert(context.scene, context.view_layer, list(objects), options.Options(**chosen)))
     assert scenes.difference(before, scenes.picture()) == ""
     sentence = str(caught.value)
     assert sentence.endswith(".")
@@ -162,9 +163,7 @@ def test_poses_with_a_rest_frame():
 def converted(*objects, **chosen):
     context = bpy.context
     chosen = {"bones": 4, "quality": "DRAFT", **chosen}
-    return convert.run(
-        convert.convert(context.scene, context.view_layer, list(objects), options.Options(**chosen))
-    )
+    return run(convert.convert(context.scene, context.view_layer, list(objects), options.Options(**chosen)))
 
 
 def test_shared_mesh_gets_its_own_copy_and_says_so():

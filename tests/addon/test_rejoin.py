@@ -6,10 +6,10 @@ import chain
 import numpy as np
 import pytest
 import scenes
-from ossify import options
+from ossify.base.refusal import Refusal
+from ossify.edit import rejoin
+from ossify.record import changes, memory
 from ossify.rig import actions, standing
-from ossify.roundtrip import changes, memory
-from ossify.skeleton import rejoin
 from ossify.ui import session
 from refits import COUNT, creature_rig, delete_bone, edit, error, paint_noise, refitted, source_frames
 from test_clips import take
@@ -107,7 +107,7 @@ def test_it_waits_while_something_else_is_at_work(monkeypatch):
 
 def test_what_goes_wrong_in_edit_mode_leaves_the_file_as_it_was(flat, monkeypatch):
     def no_edit_mode(*_arguments):
-        raise options.Refusal("There is no Edit Mode.")
+        raise Refusal("There is no Edit Mode.")
 
     monkeypatch.setattr(rejoin, "rearrange", no_edit_mode)
     assert "There is no Edit Mode." in refused()

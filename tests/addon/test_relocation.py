@@ -8,8 +8,9 @@ import pytest
 import scenes
 from mathutils import Quaternion
 from ossify import command
+from ossify.record import changes
+from ossify.refit import claims, refit_trial, relocation
 from ossify.rig import actions, standing
-from ossify.roundtrip import changes, claims, refit_trial, relocation
 from refits import COUNT, bits, delete_bone, edit, error, refitted, sheet_rig, source_frames
 from test_rewrite import curves_of, groups_of
 

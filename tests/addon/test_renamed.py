@@ -4,8 +4,9 @@ import bpy
 import chain
 import pytest
 import scenes
-from ossify import options
-from ossify.roundtrip import bone_growth, changes, renamed
+from ossify.base.refusal import Refusal
+from ossify.edit import bone_growth
+from ossify.record import changes, renamed
 from refits import refitted
 from test_clips import two_takes
 from tracks import sheet, tracked
@@ -30,11 +31,11 @@ def bones_of(armature, action):
 def test_no_solver_takes_it_for_a_bone_that_was_keyed_anew(rig):
     armature = rig.armature
     words = "is still called Bone.002 in"
-    with pytest.raises(options.Refusal, match=words):
+    with pytest.raises(Refusal, match=words):
         refitted(armature)
-    with pytest.raises(options.Refusal, match=words):
+    with pytest.raises(Refusal, match=words):
         list(bone_growth.add_at_worst(bpy.context, armature))
-    with pytest.raises(options.Refusal, match=words):
+    with pytest.raises(Refusal, match=words):
         tracked(rig, sheet("Third", 0.4))
 
 

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 import scenes
 from creature_rigs import COUNT, converted, deforming, matched, strongest
-from ossify import command, convert, options
+from ossify import command
+from ossify.convert import convert
+from ossify.options import options
 
 # ---- a skeleton that is left to the motion
 

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 import scenes
 from chain import converted, curves, drain, unhurried
-from ossify import options
+from ossify.base.refusal import Refusal
+from ossify.options import options
 from ossify.rig import actions, standing
-from ossify.roundtrip import track
+from ossify.track import track
 from tracks import FRAMES, distances, sheet, tracked
 
 
@@ -356,7 +357,7 @@ def test_cancelled_at_every_step():
 
 
 def refused(result, *objects, **chosen):
-    with pytest.raises(options.Refusal) as refusal:
+    with pytest.raises(Refusal) as refusal:
         tracked(result, *objects, **chosen)
     return str(refusal.value)
 
@@ -418,7 +419,7 @@ def test_a_rig_that_goes_is_refused():
     steps = solving(result, second)
     known = set(bpy.data.actions.keys())
     bpy.data.objects.remove(result.armature)
-    with pytest.raises(options.Refusal, match="First Rig was removed while Ossify was working"):
+    with pytest.raises(Refusal, match="First Rig was removed while Ossify was working"):
         drain(steps)
     assert set(bpy.data.actions.keys()) == known
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import scenes
 from chain import converted, curves
+from ossify.refit import refit_check
 from ossify.rig import actions
-from ossify.roundtrip import refit_check
 from ossify.ui import panel_track, preview
 from refits import COUNT, edit, error, source_frames
 from tracks import sheet, tracked

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 import scenes
+from ossify.base import words
+from ossify.base.refusal import Refusal
 from ossify.motion import matching
-from ossify.options import Refusal
-from ossify.rig import words
-from ossify.roundtrip import changes
+from ossify.record import changes
 from ossify.ui import panel_refit
 
 

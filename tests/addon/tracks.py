@@ -5,8 +5,9 @@ import math
 import bpy
 import numpy as np
 import scenes
-from ossify import convert, options
-from ossify.roundtrip import track
+from ossify.base.steps import run
+from ossify.options import options
+from ossify.track import track
 
 FRAMES = 12
 
@@ -31,7 +32,7 @@ def tracked(result, *objects, **chosen):
     steps = track.track(
         context.scene, context.view_layer, result.armature, list(objects), options.TrackOptions(**chosen)
     )
-    return convert.run(steps)
+    return run(steps)
 
 
 def distances(result, source, times=range(1, FRAMES + 1)):

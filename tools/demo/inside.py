@@ -74,16 +74,24 @@ def install(zip_file):
     )
     if done != {"FINISHED"} or EXTENSION not in bpy.context.preferences.addons:
         sys.exit(f"Blender {bpy.app.version_string} did not install {zip_file}.")
-    for room in ("convert", "files.outputs", "options", "rig.build", "rig.heat", "rig.report"):
+    for room in (
+        "base.steps",
+        "convert.convert",
+        "files.outputs",
+        "options.options",
+        "rig.build",
+        "rig.heat",
+        "rig.report",
+    ):
         importlib.import_module(f"{EXTENSION}.{room}")
     return sys.modules[EXTENSION]
 
 
 def convert(ossify, source, settings):
     context = bpy.context
-    options = ossify.options.Options(hide_source=False, **settings)
-    steps = ossify.convert.convert(context.scene, context.view_layer, [source], options)
-    return ossify.convert.run(steps)
+    options = ossify.options.options.Options(hide_source=False, **settings)
+    steps = ossify.convert.convert.convert(context.scene, context.view_layer, [source], options)
+    return ossify.base.steps.run(steps)
 
 
 def save(folder, reports):

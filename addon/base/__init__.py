@@ -1,0 +1,1 @@
+"""What all rooms share: steps, handles, meshes as arrays, words, refusals."""

@@ -1,0 +1,1 @@
+"""The one chain from motion to rig."""

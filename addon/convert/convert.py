@@ -1,0 +1,194 @@
+"""The chain: capture, solve, build, measure. One generator serves the operator, the command and the tests.
+
+    for step in convert(scene, view_layer, objects, Options()): ...     # the generator's value is a Result
+
+The artist's scene is untouched until the last step; closing the generator, or an error in it, takes
+everything back.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Generator
+from typing import NamedTuple
+
+import numpy as np
+
+from .. import native
+from ..base.steps import Clock, Step, each, watch
+from ..motion import clips
+from ..motion.capture import Motion
+from ..options.options import Options
+from ..record import memory
+from ..record.rig_record import remember
+from ..rig import report
+from ..rig.build import build, discard, hand_over
+from ..skeleton import idle, joints, placement, rooting
+from ..skeleton.mirror import Mirror
+
+_SIDE_BY_SIDE = (
+    "The bones move patches of a surface, not parts of a body, so they hang side by side:"
+    " Skeleton > Hierarchy joins them all the same."
+)
+_NOT_ALONG_X = (
+    "The object's own X axis is not from side to side of this body, so no bone has a mirror image:"
+    " Symmetry > Found looks for the plane."
+)
+_UNSEEN, _LITTLE_MORE = 0.1, 1.1  # percent of the size; of the error of free bones: joints may cost as much
+_FREE_SHARE = 0.6  # of the solving, before joints are made to hold
+_FAINT_SHARE, _FAINT_ROUNDS = 0.03, 12  # of the solving, iterations: to do without faint bones
+_NONE_RMS, _NONE_LARGEST = 0.01, 0.4  # percent of the size: no error that faint bones are kept for
+_SAME = 1.01  # of the error, neither
+_FAINT = (
+    "{gone} of {count} bones {were} the strongest on no vertex, or hardly any, and left: the rest does as"
+    " well."
+)
+
+
+class Solved(NamedTuple):
+    rig: native.Rig
+    skeleton: native.Skeleton | None
+    info: native.Info
+    free: native.Info | None  # before its joints held; None: they do not
+    mirror: Mirror | None = None  # of bones without a skeleton
+
+
+class Result(NamedTuple):
+    armature: object
+    meshes: list
+    report: report.Report
+
+
+def _has_limbs(motion: Motion, options: Options, rig: native.Rig) -> bool:
+    """Whether the bones shall hang from each other."""
+    if options.skeleton != "AUTO":
+        return options.skeleton != "NONE"
+    if options.bone_kind == "FLEXIBLE":
+        return False
+    patches = placement.moves_patches(rig.rest, rig.dense_weights(), motion.triangles)
+    if patches:
+        motion.notes.append(_SIDE_BY_SIDE)
+    return not patches
+
+
+def _note_plane(motion: Motion, options: Options, mirrors: np.ndarray) -> None:
+    if options.symmetry == "X" and (mirrors < 0).all():
+        motion.notes.append(_NOT_ALONG_X)
+
+
+def _as_good(without: native.Info, with_them: native.Info, options: Options) -> bool:
+    """Whether nobody sees that faint bones are gone."""
+    same_rms = without.rms_percent <= max(_NONE_RMS, _SAME * with_them.rms_percent)
+    same_largest = without.maximum_percent <= max(_NONE_LARGEST, _SAME * with_them.maximum_percent)
+    return same_rms and same_largest and _keeps_budget(without, options)
+
+
+def _without_faint(
+    motion: Motion, options: Options, rig: native.Rig, info: native.Info, last: float
+) -> Generator[Step, None, tuple[native.Rig, native.Info]]:
+    """The rig without bones that are nowhere the strongest, if the others, solved again, do as well.
+
+    All of them leave at once, since they make up for each other; or at least those that cost little at first
+    sight.
+    """
+    faint = idle.faint(rig)
+    if not faint.any():
+        return rig, info
+    poses = motion.rest, motion.frames, motion.triangles
+    settings = dataclasses.replace(
+        options.solver(), bones=rig.bones, budget_kind="none", budget=0.0, iterations=_FAINT_ROUNDS
+    )
+    cheap = faint & (native.bone_costs(*poses, rig, settings) <= _NONE_RMS)
+    for gone in [faint, cheap] if cheap.any() and (cheap != faint).any() else [faint]:
+        left = int((~gone).sum())
+        # of the others the weights alone: their transforms were bent to those that go
+        given = dataclasses.replace(idle.without(rig, gone), transforms=None)
+        job = native.Job.start(*poses, dataclasses.replace(settings, bones=left), given)
+        fitted, after = yield from watch(job, motion, last - _FAINT_SHARE, last)
+        if _as_good(after, info, options):
+            count = rig.bones - left
+            were = "was" if count == 1 else "were"
+            motion.notes.append(_FAINT.format(gone=count, count=rig.bones, were=were))
+            return fitted, after
+    return rig, info
+
+
+def _mirror(motion: Motion, options: Options, rig: native.Rig) -> Mirror | None:
+    """Which bones are mirror images: a face has two sides, too."""
+    if options.symmetry == "NONE" or options.bone_kind == "FLEXIBLE":
+        return None
+    found = native.connect(rig, motion.triangles, options.wishes())
+    _note_plane(motion, options, found.mirrors)
+    return None if found.plane is None else Mirror(found.plane, found.mirrors)
+
+
+def _solve(motion: Motion, options: Options, now: int) -> Generator[Step, None, Solved]:
+    """now: the frame in which the artist started it"""
+    poses, settings = (motion.rest, motion.frames, motion.triangles), options.solver()
+    may_hold = options.skeleton in ("ARTICULATED", "AUTO") and options.bone_kind == "RIGID"
+    free_share = _FREE_SHARE if may_hold else 1.0
+    job = native.Job.start(*poses, settings)
+    rig, info = yield from watch(job, motion, 0.0, free_share - _FAINT_SHARE)
+    rig, _ = idle.leave(rig)
+    if not _has_limbs(motion, options, rig):
+        return Solved(rig, None, info, None, _mirror(motion, options, rig))
+    rig, left = yield from _without_faint(motion, options, rig, info, free_share)
+    wishes = options.wishes(root=rooting.chosen(options, motion, rig, now))
+    settings = dataclasses.replace(settings, bones=rig.bones, budget_kind="none", budget=0.0)  # found by now
+    skeleton = rooting.connect(rig, motion.triangles, wishes, settings)
+    _note_plane(motion, options, skeleton.mirrors)
+    loose = Solved(rig, skeleton, left, None)
+    if not may_hold or (options.skeleton == "AUTO" and joints.mostly_guessed(skeleton.kinds)):
+        return loose
+    job = native.Job.start_articulate(*poses, rig, skeleton, settings)
+    rig, skeleton, refitted = yield from watch(job, motion, free_share, 1.0)
+    if options.skeleton == "AUTO" and not _costs_little(refitted, info, options):
+        return loose
+    return Solved(*idle.leave(rig, skeleton), refitted, info)
+
+
+def _costs_little(held: native.Info, free: native.Info, options: Options) -> bool:
+    """Whether joints may hold without an error that an artist sees, or said to be too large."""
+    little = held.rms_percent <= max(_UNSEEN, _LITTLE_MORE * free.rms_percent)
+    return little and _keeps_budget(held, options)
+
+
+def _keeps_budget(info: native.Info, options: Options) -> bool:
+    """Of the error, if the artist gave one."""
+    error = info.rms_percent if options.budget_of == "RMS" else info.maximum_percent
+    return options.bones_by != "BUDGET" or error <= options.budget
+
+
+def _chosen(options: Options, solved: Solved) -> Options:
+    """With the skeleton that was made, where it was left to the motion."""
+    if options.skeleton != "AUTO":
+        return options
+    kind = "NONE" if solved.skeleton is None else "HIERARCHY" if solved.free is None else "ARTICULATED"
+    return dataclasses.replace(options, skeleton=kind)
+
+
+def convert(scene, view_layer, objects, options: Options) -> Generator[Step, None, Result]:
+    """The first object gives the rig its place and its name."""
+    clock, now = Clock(), scene.frame_current
+    native.library()  # refuses at once when it is not there
+    memory.check(options)
+    motion = yield from each("Reading", clips.read(scene, view_layer, objects, options))
+    clock.lap("capture")
+    solved = yield from _solve(motion, options, now)
+    clock.lap("solve")
+    options = _chosen(options, solved)
+    built = yield from each("Building", build(motion, solved.rig, options, solved.skeleton, solved.mirror))
+    clock.lap("build")
+    try:
+        measured = yield from each(
+            "Measuring", report.measure(built, motion, solved.rig, solved.info, solved.free)
+        )
+        clock.lap("measure")
+        measured.seconds = clock.seconds
+        remember(built, motion, options, measured)
+        memory.begin(built, motion, options)
+        hand_over(built, motion, options)
+    except BaseException:
+        discard(built.made)
+        raise
+    return Result(built.armature.get(), [handle.get() for handle in built.meshes], measured)

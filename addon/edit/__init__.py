@@ -1,0 +1,1 @@
+"""Changes of a standing rig's bones and weights."""

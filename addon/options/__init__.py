@@ -1,0 +1,1 @@
+"""What an artist may choose, and the words for it."""

@@ -1,0 +1,216 @@
+"""What an artist may choose, as plain values: defaults, presets, and what cannot go together.
+
+Imports without Blender. The files of words beside it give every field its name, tooltip and limits; ui/ makes
+properties of them and command_line.py flags, and both take the defaults from here.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+from .. import native
+
+
+@dataclasses.dataclass
+class Options:
+    bones_by: str = "COUNT"  # COUNT, BUDGET, PARTS
+    bones: int = 24
+    budget: float = 0.25  # percent of the size
+    budget_of: str = "RMS"  # RMS, MAXIMUM
+    bones_most: int = 128  # when they are not counted
+    bone_kind: str = "RIGID"  # RIGID, FLEXIBLE
+    skeleton: str = "AUTO"  # NONE, HIERARCHY, ARTICULATED, AUTO: by what the bones move
+    root: str = "FOUND"  # FOUND, PLACE
+    root_place: tuple[float, float, float] = (0.0, 0.0, 0.0)  # in the scene
+    symmetry: str = "FOUND"  # NONE, FOUND, X
+    influences: int = 4
+    quality: str = "NORMAL"  # DRAFT, NORMAL, BEST
+    locality: bool = True
+    smoothness: float = 1.0
+    rest: str = "UNDEFORMED"  # UNDEFORMED, FRAME, SYNTHESISED
+    rest_frame: int = 1
+    rest_correction: str = "KEPT"  # FIXED, KEPT, FREE
+    frames: str = "SCENE"  # SCENE, PREVIEW, CUSTOM, POSES
+    frame_start: int = 1
+    frame_end: int = 250
+    frame_step: int = 1
+    clips: str = "ONE"  # ONE, MARKERS, TAKES
+    nla: bool = False
+    keys: str = "REDUCED"  # EVERY, REDUCED
+    key_tolerance: float = 0.1  # percent of the size
+    hide_source: bool = True
+    keep_motion: str = "AUTO"  # AUTO, PACKED, FILE, NONE
+    seed: int = 0
+    threads: int = 0
+
+    def solver(self) -> native.Settings:
+        """The same in the library's words."""
+        kinds = {"COUNT": "none", "BUDGET": self.budget_of.lower(), "PARTS": "parts"}
+        return native.Settings(
+            bones=self.bones if self.bones_by == "COUNT" else self.bones_most,
+            budget_kind=kinds[self.bones_by],
+            budget=self.budget if self.bones_by == "BUDGET" else 0.0,
+            influences=self.influences,
+            bone_kind=self.bone_kind.lower(),
+            quality=self.quality.lower(),
+            rest_mode="free" if self.rest == "SYNTHESISED" else self.rest_correction.lower(),
+            locality=self.locality,
+            smoothness=self.smoothness if self.locality else 0.0,
+            seed=self.seed,
+            threads=self.threads,
+            jointed=self.skeleton != "NONE" and self.bones_by == "COUNT",
+        )
+
+    def wishes(self, **more) -> native.Wishes:
+        """What the skeleton shall be like, likewise; `more` are other fields of Wishes."""
+        symmetry = {"X": "given"}.get(self.symmetry, self.symmetry.lower())
+        plane = (1.0, 0.0, 0.0, 0.0) if self.symmetry == "X" else None
+        return native.Wishes(symmetry=symmetry, plane=plane, **more)
+
+
+FIELDS = tuple(field.name for field in dataclasses.fields(Options))
+
+# Each preset changes what it names and leaves the range, the rest frame and the seed alone.
+_PRESET_DEFAULTS = {
+    name: getattr(Options, name)
+    for name in (
+        "bones_by bones budget budget_of bones_most bone_kind skeleton influences quality locality smoothness"
+        " rest_correction keys key_tolerance"
+    ).split()
+}
+PRESETS = {
+    "GAME": ("Game Character", "A skeleton, four influences, few keys: what a game engine wants", {}),
+    "CLOTH": (
+        "Cloth",
+        "Many small rigid bones with soft weights, for flags, curtains and dresses",
+        {"bones": 48, "skeleton": "NONE", "smoothness": 2.0},
+    ),
+    "FACE": (
+        "Face",
+        "More bones, and a rest shape that is not touched, for shape keys and expressions",
+        {"bones": 40, "skeleton": "NONE", "rest_correction": "FIXED", "key_tolerance": 0.02},
+    ),
+    "FIDELITY": (
+        "Highest Fidelity",
+        "Flexible bones, eight influences and a key on every frame; slow, and close to the source",
+        {
+            "bones": 64,
+            "bone_kind": "FLEXIBLE",
+            "skeleton": "NONE",
+            "influences": 8,
+            "quality": "BEST",
+            "rest_correction": "FREE",
+            "keys": "EVERY",
+        },
+    ),
+    "DRAFT": ("Draft", "A quick look", {"bones": 12, "quality": "DRAFT", "key_tolerance": 0.2}),
+}
+
+
+# A value that is chosen without a word on another field sets that one too: (field, value) -> (field, value).
+_IMPLIED = {("bone_kind", "FLEXIBLE"): ("skeleton", "NONE")}
+
+
+def implied(given: dict) -> dict:
+    """The given values of fields, and what they imply of others."""
+    more = dict(_IMPLIED[item] for item in given.items() if item in _IMPLIED)
+    return {**more, **given}
+
+
+def preset_values(name: str) -> dict:
+    return {**_PRESET_DEFAULTS, **PRESETS[name][2]}
+
+
+def preset_of(settings) -> str | None:
+    """The preset that `settings` (anything with the fields) agree with."""
+    for name in PRESETS:
+        if all(_same(getattr(settings, field), value) for field, value in preset_values(name).items()):
+            return name
+    return None
+
+
+def _same(a, b) -> bool:
+    return abs(a - b) < 1e-6 if isinstance(b, float) else a == b
+
+
+def range_contradiction(settings, scene=None) -> str | None:
+    """Why there is no such range of frames, in one sentence; None when there is."""
+    if settings.frames == "CUSTOM" and settings.frame_end < settings.frame_start:
+        return (
+            f"The range ends ({settings.frame_end}) before it starts ({settings.frame_start}):"
+            " there are no frames in it."
+        )
+    if settings.frames == "PREVIEW" and scene is not None and not scene.use_preview_range:
+        return "The scene has no preview range: set one in the timeline or choose another range."
+    return None
+
+
+def contradiction(settings, scene=None) -> str | None:
+    """Why these settings (anything with the fields) cannot be used, in one sentence; None when they can."""
+    sentence = range_contradiction(settings, scene)
+    if sentence:
+        return sentence
+    if settings.frames == "POSES" and settings.rest == "FRAME":
+        return "Shape keys as poses have no frames to take the rest shape from: choose the undeformed mesh."
+    if settings.frames == "POSES" and settings.clips != "ONE":
+        return "Shape keys as poses have no time to divide: choose one clip, or frames."
+    if settings.bone_kind == "FLEXIBLE" and settings.skeleton not in ("NONE", "AUTO"):
+        return "Flexible bones stretch and shear, and joints do not: choose rigid bones, or no skeleton."
+    if settings.root == "PLACE" and not all(map(math.isfinite, settings.root_place)):
+        return "The place of the root is not finite: choose one that is near the mesh."
+    return None
+
+
+@dataclasses.dataclass
+class TrackOptions:
+    """What track.py may be asked for; the range means what it means in Options."""
+
+    name: str = ""  # of the action; empty: the source's
+    frames: str = "SCENE"  # SCENE, PREVIEW, CUSTOM
+    frame_start: int = 1
+    frame_end: int = 250
+    frame_step: int = 1
+    place: str = "WORLD"  # WORLD, RIG
+    match_limit: float = 2.0  # percent of the size
+    nla: bool = False
+
+
+TRACK_FIELDS = tuple(field.name for field in dataclasses.fields(TrackOptions))
+
+
+@dataclasses.dataclass
+class BakeOptions:
+    """What bake.py may be asked for; the range means what it means in Options."""
+
+    to: str = "SHAPE_KEYS"  # SHAPE_KEYS, or one of CACHE_ENDINGS
+    shapes: str = "FRAMES"  # FRAMES, KEYS
+    frames: str = "SCENE"  # SCENE, PREVIEW, CUSTOM
+    frame_start: int = 1
+    frame_end: int = 250
+    frame_step: int = 1
+    filepath: str = ""  # of the cache; // is the folder of the .blend
+
+
+BAKE_FIELDS = tuple(field.name for field in dataclasses.fields(BakeOptions) if field.name != "filepath")
+# The first ending of a kind is added to a path that has none of them.
+CACHE_ENDINGS = {"PC2": (".pc2",), "MDD": (".mdd",), "ALEMBIC": (".abc",), "USD": (".usdc", ".usda", ".usd")}
+
+
+@dataclasses.dataclass
+class RefitOptions:
+    """What refit.py may be asked for."""
+
+    solve: str = "BOTH"  # BOTH, TRANSFORMS, WEIGHTS
+    only: str = "ALL"  # ALL, BONES, VERTICES: those that are selected
+    rest: bool = True  # the rest shape is corrected as the rig's settings say
+    joints: bool = False  # where joints hold, all but the artist's own are found anew
+    motion: str = "KEPT"  # KEPT, SOURCE
+    frames: str = "ALL"  # ALL, CUSTOM
+    frame_start: int = 1
+    frame_end: int = 250
+    quality: str = "RIG"  # RIG, DRAFT, NORMAL, BEST
+    move_idle: str = "AUTOMATIC"  # NEVER, AUTOMATIC, ALWAYS: bones leave for places where they are missed
+
+
+REFIT_FIELDS = tuple(field.name for field in dataclasses.fields(RefitOptions))

@@ -1,0 +1,1 @@
+"""What an artist did to bones, taken back."""

@@ -1,0 +1,1 @@
+"""A rig solved again from what it is now."""

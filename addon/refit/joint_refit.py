@@ -1,0 +1,128 @@
+"""Joints that a refit may solve again, and moving bones to where they are then.
+
+A joint stays where it is, unless all are asked for, or a bone near it came or went: the children of one that
+was deleted hang from its parent now, and these share what it moved. What the artist moved, hung elsewhere or
+holds stays.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from mathutils import Vector
+
+from ..native import Skeleton
+from ..record import memory
+from ..record.changes import HELD, PLACED, Changes
+from ..rig import keys, rewrite, standing
+
+_STAYED = 1e-6  # of the size: a joint that went less far has not moved
+_SHORTEST = 0.1  # of a bone's length: one that would be shorter goes along as a whole
+
+
+def _beside(armature, changes: Changes) -> set[str]:
+    """Bones that hung from one that is gone, what that hung from, what is above bones that are new; and the
+    bones that these hang from or that hang from them."""
+    then, now = memory.last(armature).bones, memory.read_bones(armature)
+    name_of = dict(zip(now.numbers, now.names, strict=True))
+    gone = {number for number in then.numbers if number not in name_of}
+    found = {above for number, above in zip(then.numbers, then.parents, strict=True) if number in gone}
+    found |= {number for number, above in zip(then.numbers, then.parents, strict=True) if above in gone}
+    bones = armature.data.bones
+    near = [bones[name_of[number]] for number in found if number in name_of]
+    near += [bones[name].parent for name in changes.added if bones[name].parent]
+    return _around(near)
+
+
+def _around(near: list) -> set[str]:
+    around = [other for bone in near for other in (bone.parent, *bone.children) if other]
+    return {bone.name for bone in (*near, *around)}
+
+
+def beside_leaving(armature, left: list[str]) -> set[str]:
+    """The same of bones that leave, where they were and where they hang after all: as if they were gone."""
+    bones = [armature.data.bones[name] for name in left]
+    return _around([other for bone in bones for other in (bone.parent, *bone.children) if other])
+
+
+def _rehung(armature, changes: Changes) -> set[str]:
+    """Bones that the artist hung elsewhere; what hung from a bone that is gone was not."""
+    then, now = memory.last(armature).bones, memory.read_bones(armature)
+    number_of = dict(zip(now.names, now.numbers, strict=True))
+    above = dict(zip(then.numbers, then.parents, strict=True))
+    return {name for name in changes.reparented if above[number_of[name]] in now.numbers}
+
+
+def own(armature, changes: Changes) -> set[str]:
+    """Bones that the artist added, moved or hung elsewhere, since the last refit or before."""
+    placed = {bone.name for bone in armature.data.bones if bone.get(PLACED)}
+    return {*changes.moved, *changes.added, *_rehung(armature, changes), *placed}
+
+
+def note_own(armature, changes: Changes) -> None:
+    """They stay the artist's after a refit, in which they are no changes any more."""
+    for name in own(armature, changes):
+        armature.data.bones[name][PLACED] = True
+
+
+def free(armature, changes: Changes, every: bool = False) -> set[str]:
+    """Bones whose joints to their parents may be solved again, `every` one or those beside bones that came or
+    went. With several clips none: the keys of the others would mean another motion."""
+    if not (every or changes.added or changes.deleted) or len(armature.ossify.clips) > 1:
+        return set()
+    found = set(standing.bone_names(armature)) if every else _beside(armature, changes)
+    found -= own(armature, changes)
+    action, bones = keys.action_of(armature), armature.data.bones
+    return {n for n in found if not bones[n].get(HELD) and rewrite.is_plain(armature, action, n)}
+
+
+def moved(armature, names: list[str], skeleton: Skeleton, some: set[str]) -> dict[str, np.ndarray]:
+    """name -> where the head of a bone shall be, of those that are not there"""
+    size = armature.ossify.size or 1.0
+    found = {}
+    for name, parent, joint in zip(names, skeleton.parents, skeleton.joints, strict=True):
+        away = np.abs(joint - np.array(armature.data.bones[name].head_local)).max()
+        if name in some and parent >= 0 and away > _STAYED * size:
+            found[name] = joint
+    return found
+
+
+def _leads_to_one(bone) -> bool:
+    return sum(child.use_connect for child in bone.children) == 1
+
+
+def turned(armature, heads: dict[str, np.ndarray]) -> set[str]:
+    """All bones that are not as they were once the heads are there."""
+    bones = armature.data.bones
+    above = {bones[n].parent.name for n in heads if bones[n].use_connect and _leads_to_one(bones[n].parent)}
+    return {*heads, *above}
+
+
+def move(armature, heads: dict[str, np.ndarray]) -> None:
+    """Heads go there, tails stay, and so does what a bone faces; a tail that leads to a head goes with it."""
+    if not heads:
+        return
+    with standing.editing(armature) as bones:
+        led_to = {n for n in heads if bones[n].use_connect and _leads_to_one(bones[n].parent)}
+        for name, place in heads.items():
+            bone, head = bones[name], Vector(place)
+            if name in led_to and bone.use_connect:
+                _span(bone.parent, bone.parent.head.copy(), head)
+            else:
+                bone.use_connect = False
+            put_head(bone, head)
+
+
+def put_head(bone, head: Vector) -> None:
+    """Of a bone in Edit Mode; its tail stays, unless it would be too short."""
+    tail = bone.tail.copy()
+    if (tail - head).length < _SHORTEST * bone.length:
+        for child in bone.children:
+            child.use_connect = False
+        tail += head - bone.head
+    _span(bone, head, tail)
+
+
+def _span(bone, head, tail) -> None:
+    facing = bone.z_axis.copy()
+    bone.head, bone.tail = head, tail
+    bone.align_roll(facing)

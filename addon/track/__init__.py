@@ -1,0 +1,1 @@
+"""New motion on a rig that stands."""

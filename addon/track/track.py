@@ -1,0 +1,339 @@
+"""New motion on a rig that stands: weights, rest shape and joints are held, and transforms solved.
+
+    for step in track(scene, view_layer, armature, objects, TrackOptions()): ...   # its value is Tracked
+
+The new action is keyed and measured on a copy of the rig in a scene of its own, all in the last step; the
+artist's rig is given it then, and keeps the actions it had. Until then nothing is made in the file.
+
+Bones that only turn keep doing so: those of an articulated rig, those that are connected to their parent and
+those whose location is locked. The library holds their joints, the bones' heads, and lets the others move.
+
+Bones that constraints or drivers move are not keyed. Where they go is known once the others are keyed, on the
+copy; then the others are solved again around them, as evaluated.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Generator
+from typing import NamedTuple
+
+import numpy as np
+
+from .. import native
+from ..base.handles import Place, was_changed
+from ..base.meshes import matrix_of, positions
+from ..base.refusal import Refusal
+from ..base.steps import Clock, Step, each, step, watch
+from ..base.surface import diagonal
+from ..base.words import counted
+from ..edit import edits
+from ..motion import sources
+from ..options.options import TrackOptions
+from ..record import renamed
+from ..record.rig_record import remember_clip
+from ..rig import actions, played, rewrite, root_motion, standing
+from ..rig.build import Maker, discard
+from ..rig.channels import homogeneous
+from ..rig.keying import ROOT
+from ..rig.trial import Trial
+from . import takes
+from .track_rig import Standing, stand
+
+_FREE_SHARE = 0.5  # of the solving, before joints are made to hold
+_ROUNDS = 2  # of solving around bones that something else moves, after the one in which all are free
+_STAYS = 1e-5  # of the size: a bone that goes elsewhere by less needs no other round
+
+
+class Tracked(NamedTuple):
+    """What tracking made, and how well it fits; distances in units of the armature."""
+
+    armature: object
+    action: object
+    frames: int
+    rms: float
+    maximum: float
+    worst_frame: int
+    percent: float  # one such unit in percent of the size
+    keys: int
+    notes: list[str]
+    seconds: dict[str, float]
+
+    def to_json(self) -> dict:
+        """For pipelines: plain values, distances in the armature's units and in percent of the size."""
+        return {
+            "action": self.action.name,
+            "frames": self.frames,
+            "rms": self.rms,
+            "rms_percent": self.rms * self.percent,
+            "maximum": self.maximum,
+            "maximum_percent": self.maximum * self.percent,
+            "worst_frame": self.worst_frame,
+            "keys": self.keys,
+            "seconds": dict(self.seconds),
+            "notes": list(self.notes),
+        }
+
+    def sentence(self) -> str:
+        return (
+            f"{self.armature.name}: {self.action.name}, {counted(self.frames, 'frame')}, error"
+            f" {self.rms * self.percent:.3g} % of the size, largest {self.maximum * self.percent:.3g} % in"
+            f" frame {self.worst_frame}"
+        )
+
+
+def trouble(armature) -> str | None:
+    """Why nothing can be tracked onto it, in one sentence; None when it can."""
+    if armature is None:
+        return "There is no rig: select a rig made by Ossify, and a mesh that moves."
+    linked = sources.library_trouble(armature, armature.name)
+    if linked:
+        return linked
+    if armature.mode == "EDIT":
+        return f"{armature.name} is in Edit Mode: go back to Object Mode."
+    return played.tweaked(armature)
+
+
+# ---- transforms
+
+
+def _skeleton(rig: Standing) -> native.Skeleton:
+    """What is known of the joints: where they are, and which bones they join."""
+    bones = len(rig.names)
+    kinds = ["root" if parent < 0 else "ball" for parent in rig.parents]
+    none = np.zeros(bones)
+    return native.Skeleton(
+        int(np.argmin(rig.parents)),
+        rig.parents,
+        rig.heads,
+        kinds,
+        np.zeros((bones, 3)),
+        none,
+        none,
+        np.full(bones, -1, np.int32),
+        None,
+        "",
+    )
+
+
+def solve(
+    rig: Standing, frames: np.ndarray, sweeps: int = 0, known: np.ndarray | None = None
+) -> Generator[Step, None, np.ndarray]:
+    """frames [f][v][3] -> [f][b][4][4] the transforms that bring the rig nearest to them. known: likewise,
+    from a solve before; those of bound bones are as they are evaluated, and stay."""
+    frames = np.ascontiguousarray(frames[:, rig.skin.moved])
+    poses, settings = (rig.rig.rest, frames, rig.triangles), rig.settings(sweeps)
+    share = _FREE_SHARE if rig.turns else 1.0
+    yield step("Solving", 0.0)
+    given = rig.rig
+    if known is not None:
+        held = np.repeat(rig.bound[None], len(frames), axis=0).astype(np.uint8)
+        moved = np.ascontiguousarray(known[:, :, :3], np.float32)
+        given = dataclasses.replace(given, transforms=moved, held_transforms=held)
+    job = native.Job.start(*poses, settings, given)
+    found, _ = yield from watch(job, rig, 0.0, share)
+    if rig.turns:
+        given = dataclasses.replace(rig.rig, transforms=found.transforms)
+        joints = np.ones(len(rig.names), np.uint8)
+        job = native.Job.start_articulate(*poses, given, _skeleton(rig), settings, held_joints=joints)
+        found, _, _ = yield from watch(job, rig, share, 1.0)
+    return homogeneous(found.transforms)
+
+
+# ---- keys, on a copy of the rig
+
+
+class _Stage(Trial):
+    """The copy, without the actions it had."""
+
+    def __init__(self, rig: Standing):
+        super().__init__(rig.armature.get(), [handle.get() for handle in rig.meshes], rig.names)
+        data = self.armature.get().animation_data_create()  # drivers stay
+        data.action, data.use_nla = None, False
+        self.slices = rig.skin.slices
+
+    def _adopt(self) -> None:
+        """The action that is written on the copy is the artist's to be."""
+
+    def replay(self, time: int, out: np.ndarray) -> None:
+        """out [v][3]: where Blender puts the vertices, in the armature's space"""
+        scene, armature = self.scene.get(), self.armature.get()
+        scene.frame_set(time)
+        depsgraph = scene.view_layers[0].depsgraph
+        back = np.linalg.inv(matrix_of(armature.evaluated_get(depsgraph)))
+        for handle, rows in zip(self.meshes, self.slices, strict=True):
+            evaluated = handle.get().evaluated_get(depsgraph)
+            matrix = back @ matrix_of(evaluated)
+            out[rows] = positions(evaluated.data).astype(np.float64) @ matrix[:3, :3].T + matrix[:3, 3]
+
+
+def _check(armature) -> None:
+    """Refuses what nothing can be tracked onto: also a rig with keys for other places than its bones have. It
+    would be keyed for both, and a refit could not tell which is which."""
+    sentence = trouble(armature)
+    if sentence:
+        raise Refusal(sentence)
+    renamed.check(armature)
+    edits.check_keys(armature)
+
+
+def _wake(rig: Standing) -> None:
+    """After a step: refuses when the artist has changed the rig, or entered a mode."""
+    rig.check_sources()
+    _check(rig.armature.get())
+    for handle, rows in zip(rig.meshes, rig.skin.slices, strict=True):
+        if len(handle.get().data.vertices) != rows.stop - rows.start:
+            raise was_changed(handle)
+
+
+def root_of(rig: Standing, frames: np.ndarray, found: np.ndarray) -> np.ndarray:
+    """[f][4][4] what Root does when the others do what was found, [f][b][4][4]"""
+    joined = rig.options.skeleton != "NONE"
+    return root_motion.find(rig.skin.rest, frames, found, rig.above, rig.heads, joined)
+
+
+def _write(rig: Standing, stage: _Stage, action, take: takes.Take, found: np.ndarray) -> int:
+    """Keys the copy; how many keys there are."""
+    copy, root = stage.armature.get(), root_of(rig, take.frames, found)
+    transforms = np.concatenate([root[:, None], found], axis=1)
+    keyed = rewrite.write_keys(copy, action, transforms, take.times, [ROOT, *rig.names], rig.options)
+    actions.rest_pose(copy, action, rig.bones)
+    for slot in getattr(action, "slots", ()):
+        slot.name_display = rig.armature.name
+    return keyed.keys
+
+
+def _evaluated(rig: Standing, take: takes.Take, found: np.ndarray) -> np.ndarray:
+    """[f][b][4][4] with bound bones as a copy shows them once the others are keyed"""
+    _wake(rig)
+    maker, result, times = Maker(), found.copy(), take.times.tolist()
+    names = [name for name, bound in zip(rig.names, rig.bound, strict=True) if bound]
+    try:
+        with _Stage(rig) as stage:
+            _write(rig, stage, maker.new("actions", take.name), take, found)
+            scene, copy = stage.scene.get(), stage.armature.get()
+            result[:, rig.bound] = standing.read_transforms(copy, scene, scene.view_layers[0], names, times)
+    finally:
+        discard(maker.made)
+    return result
+
+
+def _around_bound(rig: Standing, take: takes.Take, found: np.ndarray) -> Generator[Step, None, np.ndarray]:
+    """[f][b][4][4] with the others solved around bones that something else moves"""
+    size = diagonal(rig.skin.rest)
+    for _ in range(_ROUNDS):
+        yield step("Solving", 1.0)
+        known = _evaluated(rig, take, found)
+        heads = np.concatenate([rig.heads, np.ones((len(rig.heads), 1))], axis=1)
+        gone = np.abs(np.einsum("fbij,bj->fbi", known - found, heads)).max()
+        if gone <= _STAYS * size and np.abs(known - found)[..., :3, :3].max() <= _STAYS:
+            break
+        found = yield from solve(rig, take.frames, known=known)
+        found[:, rig.bound] = known[:, rig.bound]
+    return found
+
+
+def _measure(stage: _Stage, take: takes.Take) -> np.ndarray:
+    """[f][v] distances, as Blender evaluates the action"""
+    distances = np.empty(take.frames.shape[:2], np.float32)
+    replayed = np.empty(take.frames.shape[1:])
+    for row, time in enumerate(take.times.tolist()):
+        stage.replay(time, replayed)
+        distances[row] = np.linalg.norm(replayed - take.frames[row], axis=1)
+    return distances
+
+
+# ---- the artist's rig
+
+
+def _earlier(armature) -> list:
+    """The actions of this file that the rig has had, the one it has now first."""
+    data = armature.animation_data
+    found = [data.action if data else None, *(clip.action for clip in armature.ossify.clips)]
+    return list(dict.fromkeys(action for action in found if action is not None and not action.library))
+
+
+def _keep(armature, nla: bool) -> None:
+    """The action that the rig has now stays: in the NLA, out of hearing, or as a data-block of the file."""
+    data, record = armature.animation_data, armature.ossify
+    now = data.action if data else None
+    if now is None:
+        return
+    if not any(clip.action == now for clip in record.clips):
+        source = record.sources[0].object if record.sources else None
+        remember_clip(record, now, source, (record.first_frame, record.last_frame), record.rms)
+    if nla:
+        actions.push(armature, now, now.name, now.frame_range[0], muted=True)
+    now.use_fake_user = True
+
+
+def _hand_over(rig: Standing, action, take: takes.Take, options: TrackOptions, rms_percent: float) -> None:
+    armature, bones = rig.armature.get(), rig.bones
+    _keep(armature, options.nla)
+    actions.complete(armature, [action, *_earlier(armature)], bones)
+    actions.assign(armature, action)
+    actions.rest_pose(armature, action, bones)
+    action.use_fake_user = True
+    source = take.sources[0].find()
+    remember_clip(armature.ossify, action, source, take.times, rms_percent, tracked=True)
+    armature.update_tag(refresh={"TIME"})
+
+
+# ---- all of it
+
+
+def _result(rig: Standing, action, take, distances: np.ndarray, keys: int, clock: Clock) -> Tracked:
+    frame = int(distances.max(axis=1).argmax())
+    return Tracked(
+        rig.armature.get(),
+        action,
+        len(take.times),
+        math.sqrt(float((distances.astype(np.float64) ** 2).mean())),
+        float(distances.max()),
+        int(take.times[frame]),
+        100 / diagonal(rig.skin.rest),
+        keys,
+        [*take.notes, *rig.notes()],
+        clock.seconds,
+    )
+
+
+def _build(
+    rig: Standing, place: Place, take: takes.Take, found: np.ndarray, options: TrackOptions, clock: Clock
+) -> Tracked:
+    """The action, keyed and measured on a copy, and given to the artist's rig: all in one step."""
+    _wake(rig)
+    maker = Maker()
+    try:
+        action = maker.new("actions", take.name)
+        with _Stage(rig) as stage:
+            keys = _write(rig, stage, action, take, found)
+            clock.lap("build")
+            distances = _measure(stage, take)
+        clock.lap("measure")
+        result = _result(rig, action, take, distances, keys, clock)
+        _hand_over(rig, action, take, options, result.rms * result.percent)
+        place.get()[1].update()
+    except BaseException:
+        discard(maker.made)
+        raise
+    return result
+
+
+def track(scene, view_layer, armature, objects, options: TrackOptions) -> Generator[Step, None, Tracked]:
+    """The objects are meshes that move; `armature` is the rig that shall move like them."""
+    clock = Clock()
+    native.library()
+    _check(armature)
+    view_layer.update()
+    takes.check(scene, view_layer, armature, objects, options)
+    place, rig = Place.of(scene, view_layer), stand(armature)
+    take = yield from each("Reading", takes.read(place, rig.armature, rig.skin, objects, options))
+    clock.lap("capture")
+    found = yield from solve(rig, take.frames)
+    if rig.bound.any():
+        found = yield from _around_bound(rig, take, found)
+    clock.lap("solve")
+    yield step("Building", 0.0)
+    return _build(rig, place, take, found, options, clock)

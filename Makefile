@@ -188,7 +188,7 @@ $(replay): $(replay_objects) $(if $(target),$(library),$(native_objects)) $(open
 # ---- targets
 
 .PHONY: lib wheel extension extensions demo pictures test test-c test-python test-addon test-blenders test-windows \
-        test-sanitize coverage bench fuzz fuzz-run fuzz-keep fuzz-merge format lint clean help
+        test-sanitize coverage bench hashes fuzz fuzz-run fuzz-keep fuzz-merge format lint clean help
 
 lib: $(library) ## build the library
 
@@ -262,6 +262,9 @@ coverage: ## line coverage of native/ by the tests in C; fails below COVERAGE_LE
 
 bench: lib ## the figures, against py-dem-bones; writes docs/benchmarks.md (BENCH="--only speed" for a part)
 	$(venv_python) bench/run.py $(BENCH)
+
+hashes: lib ## hashes of the rigs the library makes, to compare two versions (HASHES="--quick --compare BEFORE.json")
+	$(venv_python) bench/hashes.py $(HASHES)
 
 fuzz: ## feed the public calls with made-up input for FUZZ_SECONDS; needs clang
 	@command -v $(FUZZ_CC) >/dev/null || \

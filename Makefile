@@ -127,11 +127,11 @@ programs := $(if $(filter windows,$(platform)),$(out),$(objects))
 runner := $(programs)/run-tests$(exe)
 replay := $(programs)/fuzz-replay$(exe)
 
-native_sources := $(wildcard native/*.c native/*/*.c)
+native_sources := $(wildcard native/*/*.c)
 native_objects := $(native_sources:%.c=$(objects)/%.o)
 test_sources := $(filter-out tests/native/fuzz_%,$(wildcard tests/native/*.c))
 test_objects := $(test_sources:%.c=$(objects)/%.o)
-c_files := $(wildcard native/*.[ch] native/*/*.[ch] tests/native/*.[ch])
+c_files := $(wildcard native/*.h native/*/*.[ch] tests/native/*.[ch])
 
 # make V=1 shows the whole commands
 quietly = $(if $(V),,@echo '  $(1) $(2)';)

@@ -6,7 +6,7 @@
  *
  * and the pieces form a doubly linked list, newest first, so that one piece can be
  * given back early at no cost and a mark is just the piece that was newest. */
-#include "arena.h"
+#include "base/arena.h"
 
 #include <assert.h>
 #include <stdint.h>

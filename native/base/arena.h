@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-#include "../ossify.h"
+#include "ossify.h"
 
 typedef struct ArenaPiece ArenaPiece;
 

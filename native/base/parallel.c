@@ -12,7 +12,7 @@
 #define _DARWIN_C_SOURCE /* _SC_NPROCESSORS_ONLN */
 #endif
 
-#include "parallel.h"
+#include "base/parallel.h"
 
 #include <assert.h>
 #include <fenv.h>

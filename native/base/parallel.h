@@ -6,7 +6,7 @@
 #ifndef OSSIFY_PARALLEL_H
 #define OSSIFY_PARALLEL_H
 
-#include "arena.h"
+#include "base/arena.h"
 
 typedef struct Pool Pool;
 typedef void (*PoolTask)(void *user, int task, int worker); /* worker: 0..pool_workers-1 */

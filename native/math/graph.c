@@ -3,14 +3,14 @@
  * A rigger's "near" is along the surface: the edges of the faces. Where there are several shells
  * or no faces, the 8 nearest neighbours in the rest pose join in, and what is still apart is tied
  * at the closest pairs (Boruvka's spanning tree), so that every vertex is reachable. */
-#include "graph.h"
+#include "math/graph.h"
 
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "nearest.h"
+#include "math/tree.h"
 
 enum { NEIGHBOURS = 8, FEW = 32, CHUNK = 1024 /* vertices between two questions to the watcher */ };
 

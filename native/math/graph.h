@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-#include "../base/arena.h"
-#include "../base/parallel.h"
+#include "base/arena.h"
+#include "base/parallel.h"
 
 /* Neighbours of vertex v: neighbour[first[v] .. first[v + 1] - 1], each edge in both lists. */
 typedef struct Graph {
@@ -30,22 +30,5 @@ int graph_of_surface(Arena *arena, Pool *pool, const GraphWatch *watch, int vert
 /* The graph of cells: cell [v] in 0..cells-1; lengths between `points` [cells][3]. */
 int graph_of_cells(Arena *arena, const Graph *graph, int cells, const int *cell, const double *points,
                    Graph *coarse);
-
-/* Distances along edges from several sources at once (Dijkstra), within a limit. */
-typedef struct Walk {
-    int *heap;    /* vertices by distance */
-    int *place;   /* [v] in heap */
-    double *far;  /* [v], valid where stamp is current */
-    int *stamp;   /* [v] */
-    int *reached; /* vertices in the order of their distance */
-    int *from;    /* [v] the source each came from */
-    int now, heap_count, reached_count;
-} Walk;
-
-int walk_make(Arena *arena, const Graph *graph, Walk *walk);
-void walk_begin(Walk *walk);
-void walk_source(Walk *walk, int v);
-/* Visits vertices nearest first until `most` of them or beyond `limit`; fills reached, far, from. */
-void walk_run(Walk *walk, const Graph *graph, int most, double limit);
 
 #endif

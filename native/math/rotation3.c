@@ -5,7 +5,7 @@
  *     (trace(S) I - sym S) w = (S32 - S23, S13 - S31, S21 - S12),
  * and a positive definite left side where the gradient vanishes is the global maximum. When
  * Newton does not get there: the largest eigenvector of Horn's 4 x 4 quaternion matrix. */
-#include "rotation3.h"
+#include "math/rotation3.h"
 
 #include <math.h>
 #include <string.h>
@@ -13,9 +13,9 @@
 enum { NEWTON_STEPS = 12, JACOBI_SWEEPS = 30 };
 
 static const double CLOSE_ENOUGH = 1e-8; /* of a Newton step, radians: the next one is below rounding */
-static const double GUESS_PULL = 1e-10;  /* of |h|: settles axes that h does not determine */
+static const double GUESS_PULL = 1e-10;  /* of |h|: decides on axes that h does not determine */
 static const double DETERMINED = 1e-9;   /* of trace S: smaller pivots are left to the eigenvector */
-static const double ROUNDING = 1e-6;     /* of r' r - I: one step of rotation_clean takes it off */
+static const double ROUNDING = 1e-6;     /* of r' r - I: one step of rotation3_clean takes it off */
 
 static void multiply_transposed(const double a[9], const double b[9], double ab[9]) {
     for (int i = 0; i < 3; i++) {
@@ -26,7 +26,7 @@ static void multiply_transposed(const double a[9], const double b[9], double ab[
 }
 
 /* r <- r (3 I - r' r) / 2: one Newton-Schulz step */
-int rotation_clean(double r[9]) {
+int rotation3_clean(double r[9]) {
     double s[9], old[9], off = 0;
     multiply_transposed(r, r, s);
     for (int i = 0; i < 9; i++) {
@@ -102,7 +102,7 @@ static int newton(const double h[9], double r[9]) {
         }
         turn(r, w);
         if (size < CLOSE_ENOUGH * CLOSE_ENOUGH) {
-            return rotation_clean(r);
+            return rotation3_clean(r);
         }
     }
     return 0;
@@ -174,10 +174,10 @@ static void horn(const double h[9], double r[9]) {
     double q[4];
     largest_eigenvector(n, q);
     from_quaternion(q, r);
-    rotation_clean(r);
+    rotation3_clean(r);
 }
 
-void rotation_nearest(const double h[9], const double guess[9], double r[9]) {
+void rotation3_nearest(const double h[9], const double guess[9], double r[9]) {
     double largest = 0;
     for (int i = 0; i < 9; i++) {
         largest = fmax(largest, fabs(h[i]));
@@ -198,7 +198,7 @@ void rotation_nearest(const double h[9], const double guess[9], double r[9]) {
 }
 
 /* By Rodrigues, accurate also for the smallest of turns. */
-void rotation_turn(const double w[3], double *r, size_t stride) {
+void rotation3_turn(const double w[3], double *r, size_t stride) {
     const double square = w[0] * w[0] + w[1] * w[1] + w[2] * w[2], angle = sqrt(square);
     const double s = angle > 1e-4 ? sin(angle) / angle : 1 - square / 6,
                  c = angle > 1e-4 ? (1 - cos(angle)) / square : 0.5 - square / 24;

@@ -13,10 +13,10 @@ static inline void cross(const double a[3], const double b[3], double c[3]) {
 /* r = the rotation (orthonormal, det +1) that maximises trace(r' h); where h leaves an axis
  * undetermined, the answer stays near `guess`, which should be a rotation: one that is not costs time
  * and, where h is zero, comes back. r may be guess. */
-void rotation_nearest(const double h[9], const double guess[9], double r[9]);
+void rotation3_nearest(const double h[9], const double guess[9], double r[9]);
 /* Takes rounding off a rotation; 0 when r was none. */
-int rotation_clean(double r[9]);
+int rotation3_clean(double r[9]);
 /* r <- exp[w] r; rows of r are `stride` numbers apart */
-void rotation_turn(const double w[3], double *r, size_t stride);
+void rotation3_turn(const double w[3], double *r, size_t stride);
 
 #endif

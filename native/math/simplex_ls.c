@@ -6,7 +6,7 @@
  * A primal active set (Lawson and Hanson, as in SSDR 3.2): step from the feasible w toward the
  * minimum on the free set, stop at the first bound, fix that weight, repeat; then let a fixed
  * weight go when its multiplier says so. The number of turns is bounded. */
-#include "simplex_ls.h"
+#include "math/simplex_ls.h"
 
 #include <math.h>
 
@@ -127,7 +127,7 @@ double simplex_ls(int n, const double *q, double ridge, double *w) {
     return value;
 }
 
-void simplex_invert(int n, const double *q, double ridge, SimplexInverse *of) {
+void simplex_ls_invert(int n, const double *q, double ridge, SimplexInverse *of) {
     int all[SIMPLEX_MAX] = {0};
     double l[SIMPLEX_MAX][SIMPLEX_MAX], d[SIMPLEX_MAX], column[SIMPLEX_MAX];
     for (int i = 0; i < n; i++) {
@@ -154,7 +154,7 @@ void simplex_invert(int n, const double *q, double ridge, SimplexInverse *of) {
     }
 }
 
-double simplex_after_entry(const SimplexInverse *of, const double *q, double own, int full) {
+double simplex_ls_after_entry(const SimplexInverse *of, const double *q, double own, int full) {
     double u[SIMPLEX_MAX], rest = own, rise = 1;
     for (int i = 0; i < of->n; i++) {
         u[i] = 0;
@@ -179,9 +179,9 @@ double simplex_after_entry(const SimplexInverse *of, const double *q, double own
     return 1 / (sum - least);
 }
 
-int simplex_cheapest(int n, const double *q, double ridge) {
+int simplex_ls_cheapest(int n, const double *q, double ridge) {
     SimplexInverse of;
-    simplex_invert(n, q, ridge, &of);
+    simplex_ls_invert(n, q, ridge, &of);
     int cheapest = 0;
     for (int i = 1; i < n; i++) {
         if (of.z[i] * of.z[i] * of.inverse[cheapest][cheapest] <

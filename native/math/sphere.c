@@ -8,7 +8,7 @@
  * each of their subsets, and a trial counts by the distance of the farthest of the five from its
  * centre. A subset that is nearly flat can then be badly solved but never wrongly chosen, and no
  * tolerance is needed. The answer is the centre with the least distance to its farthest point. */
-#include "sphere.h"
+#include "math/sphere.h"
 
 #include <math.h>
 
@@ -170,7 +170,7 @@ static Sphere to_input_units(const Cloud *cloud, Sphere sphere) {
     return sphere;
 }
 
-Sphere smallest_sphere(const float *points, int64_t n) {
+Sphere sphere_smallest(const float *points, int64_t n) {
     Cloud cloud = cloud_of(points, n);
     Sphere best = {{0, 0, 0}, INFINITY}, trial = {{0, 0, 0}, 0};
     Support support = {0};

@@ -10,6 +10,6 @@ typedef struct Sphere {
 } Sphere;
 
 /* points [n][3], n >= 1. Exact to rounding; deterministic; bounded. */
-Sphere smallest_sphere(const float *points, int64_t n);
+Sphere sphere_smallest(const float *points, int64_t n);
 
 #endif

@@ -1,5 +1,5 @@
 /* symmetric3.c - Cholesky's solution and Jacobi's eigenvalues of symmetric 3 x 3 matrices. */
-#include "symmetric3.h"
+#include "math/symmetric3.h"
 
 #include <math.h>
 #include <string.h>

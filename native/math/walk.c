@@ -1,8 +1,8 @@
 /* walk.c - shortest distances along a graph's edges from any number of sources (Dijkstra 1959),
  * with a binary heap that is reused from walk to walk without clearing. */
-#include <string.h>
+#include "math/walk.h"
 
-#include "graph.h"
+#include <string.h>
 
 int walk_make(Arena *arena, const Graph *graph, Walk *walk) {
     const size_t n = (size_t)graph->vertices;

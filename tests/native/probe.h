@@ -3,7 +3,7 @@
 #ifndef OSSIFY_PROBE_H
 #define OSSIFY_PROBE_H
 
-#include "rooms.h"
+#include "core/rig.h"
 
 /* Set settings.memory_user to it. Memory comes filled with rubbish, so that nobody counts on zeros. */
 typedef struct Ledger {

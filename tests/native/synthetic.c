@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "math/rotation3.h"
 #include "test.h"
 
 static const double TAU = 6.283185307179586;

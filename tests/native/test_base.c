@@ -3,8 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
-#include "base/parallel.h"
 #include "base/random.h"
 #include "probe.h"
 #include "test.h"

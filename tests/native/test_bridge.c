@@ -1,5 +1,5 @@
 /* test_bridge.c - a region that hangs together by a band of weights keeps a way across, and no more. */
-#include "bridge.h"
+#include "articulate/bridge.h"
 
 #include <stdlib.h>
 
@@ -83,7 +83,7 @@ TEST(a_region_in_two_pieces_keeps_one_way_across) {
         uint8_t *held = calloc((size_t)n, 1);
         int open = 0, middle = 0;
         test_case("faint weights count: %d", crossed);
-        const int count = bridges_hold(&stage.workshop.call, &stage.problem, &stage.model, held);
+        const int count = bridge_hold(&stage.workshop.call, &stage.problem, &stage.model, held);
         for (int v = 0; v < n; v++) {
             open += is_open(&stage.model, held, (size_t)v);
             middle += stage.model.bone[v * stage.model.influences] == 1;
@@ -92,7 +92,7 @@ TEST(a_region_in_two_pieces_keeps_one_way_across) {
         CHECK(!crossed || (count > 0 && 4 * count < middle));
         CHECK_INT(open, n - middle + count);
         CHECK_INT(count_reached(&stage, held) == open, crossed);
-        CHECK_INT(bridges_hold(&stage.workshop.call, &stage.problem, &stage.model, held), 0);
+        CHECK_INT(bridge_hold(&stage.workshop.call, &stage.problem, &stage.model, held), 0);
         free(held);
         stage_close(&stage);
     }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/sentence.h"
 #include "probe.h"
 #include "synthetic.h"
 #include "test.h"
@@ -333,7 +334,7 @@ TEST(a_long_sentence_is_cut_after_a_word) {
     for (int i = 0; i < 399; i++)
         text[i] = i % 8 == 7 ? ' ' : 'a';
     text[399] = '\0';
-    CHECK_INT(refuse(&info, OSSIFY_BAD_ARGUMENT, "%s", text), OSSIFY_BAD_ARGUMENT);
+    CHECK_INT(sentence_refuse(&info, OSSIFY_BAD_ARGUMENT, "%s", text), OSSIFY_BAD_ARGUMENT);
     CHECK(strlen(info.message) < OSSIFY_MESSAGE_LENGTH);
     CHECK(strlen(info.message) > OSSIFY_MESSAGE_LENGTH - 16);
     CHECK(strncmp(info.message, text, strlen(info.message)) == 0);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/random.h"
+#include "core/evaluate.h"
 #include "math/sphere.h"
 #include "probe.h"
 #include "synthetic.h"
@@ -76,7 +76,7 @@ static void check_evaluation(const ossify_poses *poses, const ossify_rig *rig) {
     ossify_info info = {.struct_size = sizeof info};
     Replay r = plain_replay(poses, rig);
     double rms = (double)sqrtl(r.total / (long double)(vertices * frames));
-    double size = diagonal_of(rest, vertices), radius = smallest_sphere(rest, vertices).radius;
+    double size = diagonal_of(rest, vertices), radius = sphere_smallest(rest, vertices).radius;
     e.frames = calloc((size_t)(3 * vertices * frames), sizeof(float));
     e.vertex_error = calloc((size_t)vertices, sizeof(double));
     e.frame_error = calloc((size_t)frames, sizeof(double));

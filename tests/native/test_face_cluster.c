@@ -5,7 +5,8 @@
 
 #include "base/random.h"
 #include "probe.h"
-#include "start.h"
+#include "starts/cluster.h"
+#include "starts/face_cluster.h"
 #include "synthetic.h"
 #include "test.h"
 
@@ -101,7 +102,7 @@ TEST(the_error_of_points_that_move_rigidly_is_zero) {
         Workshop workshop;
         RigidErrors errors;
         workshop_open(&workshop, plain_settings(1));
-        CHECK(rigid_errors_make(&workshop.call, 2, FRAMES, &errors));
+        CHECK(rigid_error_make(&workshop.call, 2, FRAMES, &errors));
         add_cloud(&errors, 0, &cloud, 0, POINTS / 2);
         add_cloud(&errors, 1, &cloud, POINTS / 2, POINTS);
         test_case("seed %d", seed);
@@ -122,7 +123,7 @@ TEST(the_error_is_that_of_the_best_rigid_motion) {
         for (int f = 0; f < FRAMES; f++)
             wanted += least_error_of_frame(&cloud, f);
         workshop_open(&workshop, plain_settings(1));
-        CHECK(rigid_errors_make(&workshop.call, 3, FRAMES, &errors));
+        CHECK(rigid_error_make(&workshop.call, 3, FRAMES, &errors));
         add_cloud(&errors, 0, &cloud, 0, POINTS);
         add_cloud(&errors, 1, &cloud, 0, 5);
         add_cloud(&errors, 2, &cloud, 5, POINTS);
@@ -143,7 +144,7 @@ TEST(a_point_of_mass_three_counts_as_three_points) {
     Workshop workshop;
     RigidErrors errors;
     workshop_open(&workshop, plain_settings(1));
-    CHECK(rigid_errors_make(&workshop.call, 2, FRAMES, &errors));
+    CHECK(rigid_error_make(&workshop.call, 2, FRAMES, &errors));
     for (int i = 0; i < POINTS; i++) {
         rigid_error_add(&errors, 0, i % 2 ? 3 : 1, cloud.p[i], cloud.x[i]);
         for (int times = 0; times < (i % 2 ? 3 : 1); times++)
@@ -160,7 +161,7 @@ TEST(a_cluster_of_nothing_has_no_error) {
     Workshop workshop;
     RigidErrors errors;
     workshop_open(&workshop, plain_settings(1));
-    CHECK(rigid_errors_make(&workshop.call, 2, FRAMES, &errors));
+    CHECK(rigid_error_make(&workshop.call, 2, FRAMES, &errors));
     rigid_error_fit(&errors, 0);
     CHECK_NEAR(rigid_error(&errors, 0, 1), 0, 0);
     workshop_close(&workshop);
@@ -186,7 +187,7 @@ static void beads_open(Beads *beads, const double motion[BEADS]) {
     workshop_open(&beads->workshop, plain_settings(1));
     beads->cloud = cloud_of(1, 0);
     beads->graph = (Graph){BEADS, beads->first, beads->neighbour, NULL};
-    CHECK(rigid_errors_make(&beads->workshop.call, BEADS, FRAMES, &beads->errors));
+    CHECK(rigid_error_make(&beads->workshop.call, BEADS, FRAMES, &beads->errors));
     for (int i = 0, e = 0; i < BEADS; i++) {
         for (int j = 2 * i; j < 2 * i + 2; j++) {
             for (int k = 0; k < 3 * FRAMES; k++)
@@ -208,7 +209,7 @@ TEST(a_collapse_to_a_count_joins_what_moves_alike) {
     const int wanted[BEADS] = {0, 0, 1, 1, 2, 2};
     Beads beads;
     beads_open(&beads, motion);
-    CHECK_INT(collapse_clusters(&beads.workshop.call, &beads.graph, &beads.errors, 3, 0, beads.label), 3);
+    CHECK_INT(face_cluster_collapse(&beads.workshop.call, &beads.graph, &beads.errors, 3, 0, beads.label), 3);
     CHECK(memcmp(beads.label, wanted, sizeof wanted) == 0);
     workshop_close(&beads.workshop);
 }
@@ -218,7 +219,7 @@ TEST(a_collapse_goes_below_the_count_where_it_costs_nothing) {
     const int wanted[BEADS] = {0, 0, 0, 0, 1, 1};
     Beads beads;
     beads_open(&beads, motion);
-    CHECK_INT(collapse_clusters(&beads.workshop.call, &beads.graph, &beads.errors, 5, 0, beads.label), 2);
+    CHECK_INT(face_cluster_collapse(&beads.workshop.call, &beads.graph, &beads.errors, 5, 0, beads.label), 2);
     CHECK(memcmp(beads.label, wanted, sizeof wanted) == 0);
     workshop_close(&beads.workshop);
 }
@@ -228,17 +229,18 @@ TEST(a_collapse_to_a_tolerance_stops_above_it) {
     const int wanted[BEADS] = {0, 0, 1, 1, 2, 2};
     Beads beads;
     beads_open(&beads, motion);
-    CHECK_INT(collapse_clusters(&beads.workshop.call, &beads.graph, &beads.errors, BEADS, 1e-4, beads.label),
-              3);
+    CHECK_INT(
+        face_cluster_collapse(&beads.workshop.call, &beads.graph, &beads.errors, BEADS, 1e-4, beads.label),
+        3);
     CHECK(memcmp(beads.label, wanted, sizeof wanted) == 0);
     workshop_close(&beads.workshop);
     beads_open(&beads, motion);
-    CHECK_INT(collapse_clusters(&beads.workshop.call, &beads.graph, &beads.errors, BEADS, 0, beads.label),
+    CHECK_INT(face_cluster_collapse(&beads.workshop.call, &beads.graph, &beads.errors, BEADS, 0, beads.label),
               BEADS);
     workshop_close(&beads.workshop);
     beads_open(&beads, motion);
-    CHECK_INT(collapse_clusters(&beads.workshop.call, &beads.graph, &beads.errors, BEADS, 100, beads.label),
-              1);
+    CHECK_INT(
+        face_cluster_collapse(&beads.workshop.call, &beads.graph, &beads.errors, BEADS, 100, beads.label), 1);
     workshop_close(&beads.workshop);
 }
 
@@ -279,7 +281,7 @@ TEST(the_lazy_queue_merges_as_the_plain_rule_does) {
         Stage stage;
         stage_open(&stage, &s.poses, &s.truth, plain_settings(6));
         for (int i = 0; i < 2; i++) {
-            CHECK(rigid_errors_make(&stage.workshop.call, stage.problem.vertices, 4, &errors[i]));
+            CHECK(rigid_error_make(&stage.workshop.call, stage.problem.vertices, 4, &errors[i]));
             for (int v = 0; v < stage.problem.vertices; v++) {
                 problem_read(&stage.problem, v, x);
                 rigid_error_add(&errors[i], v, 1, stage.problem.rest + 3 * v, x);
@@ -287,7 +289,8 @@ TEST(the_lazy_queue_merges_as_the_plain_rule_does) {
             }
         }
         test_case("seed %d", seed);
-        CHECK_INT(collapse_clusters(&stage.workshop.call, &stage.problem.graph, &errors[0], 5, 0, label), 5);
+        CHECK_INT(face_cluster_collapse(&stage.workshop.call, &stage.problem.graph, &errors[0], 5, 0, label),
+                  5);
         CHECK_INT(plain_collapse(&stage.problem.graph, &errors[1], 5, root), 5);
         for (int v = 0; v < stage.problem.vertices; v++)
             for (int w = 0; w < v; w++)

@@ -1,11 +1,10 @@
 /* test_graph.c - nearest points, the surface's graph and walks along it, against plain searches. */
-#include "math/graph.h"
-
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/random.h"
-#include "math/nearest.h"
+#include "math/tree.h"
+#include "math/walk.h"
 #include "probe.h"
 #include "test.h"
 

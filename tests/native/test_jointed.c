@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "articulate.h"
 #include "probe.h"
+#include "search/jointed.h"
 #include "synthetic.h"
 #include "test.h"
 

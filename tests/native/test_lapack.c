@@ -25,8 +25,9 @@ TEST(products_are_those_of_plain_loops) {
             fill(&random, c, WIDE * WIDE);
             memcpy(before, c, sizeof c);
             test_case("transposed %d, beta %g", transposed, betas[i]);
-            blas_use_one_thread();
-            (transposed ? multiply_tn : multiply_nn)(M, N, K, a, WIDE, b, WIDE, betas[i], c, WIDE);
+            lapack_use_one_thread();
+            (transposed ? lapack_multiply_tn : lapack_multiply_nn)(M, N, K, a, WIDE, b, WIDE, betas[i], c,
+                                                                   WIDE);
             for (int row = 0; row < WIDE; row++)
                 for (int column = 0; column < WIDE; column++) {
                     double sum = betas[i] * before[WIDE * row + column];
@@ -42,7 +43,7 @@ TEST(products_are_those_of_plain_loops) {
 
 TEST(product_with_beta_zero_overwrites_what_is_not_a_number) {
     double a[1] = {2}, b[1] = {3}, c[1] = {NAN};
-    multiply_nn(1, 1, 1, a, 1, b, 1, 0, c, 1);
+    lapack_multiply_nn(1, 1, 1, a, 1, b, 1, 0, c, 1);
     CHECK_NEAR(c[0], 6, 0);
 }
 
@@ -59,7 +60,7 @@ TEST(positive_systems_are_solved_for_every_row) {
     }
     memcpy(copy, a, sizeof a);
     memcpy(x, b, sizeof b);
-    CHECK_INT(solve_positive(N, copy, ROWS, x), 0);
+    CHECK_INT(lapack_solve_positive(N, copy, ROWS, x), 0);
     for (int row = 0; row < ROWS; row++)
         for (int i = 0; i < N; i++) {
             double sum = 0;
@@ -70,9 +71,9 @@ TEST(positive_systems_are_solved_for_every_row) {
     for (int i = 0; i < N; i++) /* what stands above the diagonal is not looked at */
         for (int j = i + 1; j < N; j++)
             a[N * i + j] = NAN;
-    CHECK_INT(factor_positive(N, a), 0);
+    CHECK_INT(lapack_factor_positive(N, a), 0);
     for (int row = 0; row < ROWS; row++) {
-        solve_factored(N, a, b + N * row);
+        lapack_solve_factored(N, a, b + N * row);
         for (int i = 0; i < N; i++)
             CHECK_NEAR(b[N * row + i], x[N * row + i], 1e-12);
     }
@@ -80,7 +81,7 @@ TEST(positive_systems_are_solved_for_every_row) {
 
 TEST(a_system_that_is_not_positive_is_refused) {
     double a[4] = {1, 2, 2, 1}, b[2] = {1, 1};
-    CHECK_INT(solve_positive(2, a, 1, b), 1);
+    CHECK_INT(lapack_solve_positive(2, a, 1, b), 1);
     CHECK(b[0] == 1 && b[1] == 1);
 }
 
@@ -94,7 +95,7 @@ TEST(the_largest_eigenvectors_are_those_of_the_matrix) {
     for (int i = 0; i < SIZE * SIZE; i++)
         a[i] = root[i] + root[i % SIZE * SIZE + i / SIZE];
     memcpy(copy, a, sizeof a);
-    CHECK_INT(largest_eigenvectors(SIZE, a, COUNT, value, vector, room, places), 0);
+    CHECK_INT(lapack_largest_eigenvectors(SIZE, a, COUNT, value, vector, room, places), 0);
     for (int e = 0; e < COUNT; e++) {
         CHECK(e == 0 || value[e] >= value[e - 1]);
         for (int i = 0; i < SIZE; i++) {
@@ -113,7 +114,7 @@ TEST(the_largest_eigenvectors_are_those_of_the_matrix) {
     /* they are the largest: all of them, found one way, hold those found the other way on top */
     memcpy(a, copy, sizeof a);
     double all[SIZE], vectors[SIZE * SIZE];
-    CHECK_INT(largest_eigenvectors(SIZE, a, SIZE, all, vectors, room, places), 0);
+    CHECK_INT(lapack_largest_eigenvectors(SIZE, a, SIZE, all, vectors, room, places), 0);
     for (int e = 0; e < COUNT; e++)
         CHECK_NEAR(value[e], all[SIZE - COUNT + e], 1e-12);
     for (int i = 0; i < SIZE; i++) {

@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "descent/descent.h"
 #include "judge.h"
+#include "math/walk.h"
 #include "probe.h"
 #include "synthetic.h"
 #include "test.h"

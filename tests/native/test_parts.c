@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "probe.h"
-#include "shed.h"
+#include "search/shed.h"
 #include "synthetic.h"
 #include "test.h"
 
@@ -123,17 +123,17 @@ TEST(a_bone_between_others_that_owns_nothing_is_united_with_its_part) {
     const PassPlan keep_all = {0};
     Stage stage;
     Model model;
-    Count count;
+    Shed shed;
     stage_open(&stage, &made.poses, &made.truth, plain_settings(parts));
     Call *call = &stage.workshop.call;
     CHECK(model_make(call, &stage.problem, parts + 1, 4, &model));
     copy_truth(&stage, &model);
     put_between(&stage.problem, &model, parts / 2, 0.4);
-    CHECK(count_make(call, &stage.problem, &model, &count));
-    pass_run(call, &stage.problem, &model, &count.descent.moments, &keep_all);
-    CHECK(count_shed(&count));
+    CHECK(shed_make(call, &stage.problem, &model, &shed));
+    pass_run(call, &stage.problem, &model, &shed.descent.moments, &keep_all);
+    CHECK(shed_all(&shed));
     CHECK_INT(model.bones, parts);
-    CHECK(count_squared(&count) < COUNT_UNSEEN);
+    CHECK(shed_squared(&shed) < SHED_UNSEEN);
     stage_close(&stage);
     synthetic_free(&made);
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "descent/pass.h"
 #include "probe.h"
 #include "synthetic.h"
 #include "test.h"

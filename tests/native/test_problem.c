@@ -3,8 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "explore.h"
 #include "probe.h"
+#include "search/explore.h"
+#include "search/levels.h"
 #include "synthetic.h"
 #include "test.h"
 
@@ -221,7 +222,7 @@ TEST(a_model_of_the_sample_is_carried_to_the_whole) {
                                .surplus = 1.5,
                                .warm = 10,
                                .between = 2,
-                               .settle = 40,
+                               .after = 40,
                                .tolerance = 1e-6};
         const PassPlan solve = {.solve_weights = 1, .search = 1};
         Synthetic s = tentacle(500, 36, 1);
@@ -257,7 +258,7 @@ TEST(a_model_of_the_sample_is_carried_to_the_whole) {
 
 TEST(exploring_stops_when_it_is_good_enough) {
     const Effort effort = {
-        .surplus = 1, .warm = 50, .settle = 50, .cycles = 5, .cycle_warm = 6, .cycle_settle = 20};
+        .surplus = 1, .warm = 50, .after = 50, .cycles = 5, .cycle_warm = 6, .cycle_after = 20};
     Synthetic s = tentacle(200, 8, 1);
     Stage stage;
     Model model;

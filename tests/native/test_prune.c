@@ -1,7 +1,8 @@
 /* test_prune.c - bones leave until as many are left as asked for, and no part of a body with them. */
-#include "prune.h"
+#include "search/prune.h"
 
 #include "probe.h"
+#include "starts/cluster.h"
 #include "synthetic.h"
 #include "test.h"
 
@@ -46,7 +47,7 @@ TEST(surplus_bones_leave_without_a_trace) {
         CHECK(model_make(call, &stage.problem, 9, stage.model.influences, &model));
         CHECK(cluster(call, &stage.problem, 9, &model));
         CHECK(descent_make(call, &stage.problem, &model, &descent));
-        CHECK(trials_make(call, &stage.problem, &model, &trials));
+        CHECK(prune_trials(call, &stage.problem, &model, &trials));
         descent_restart(&descent);
         CHECK(descent_run(&descent, 60, 0, 0) >= 0);
         CHECK(prune(&descent, 6, 20, tried ? &trials : NULL));

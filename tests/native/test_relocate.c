@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "explore.h"
 #include "probe.h"
+#include "search/levels.h"
 #include "synthetic.h"
 #include "test.h"
 

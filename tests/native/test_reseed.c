@@ -1,10 +1,12 @@
 /* test_reseed.c - first bones (cluster.c) and bones that go where the error is (reseed.c). */
-#include "reseed.h"
+#include "starts/reseed.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "descent/pass.h"
 #include "probe.h"
+#include "starts/cluster.h"
 #include "synthetic.h"
 #include "test.h"
 

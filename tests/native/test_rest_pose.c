@@ -3,7 +3,8 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "rooms.h"
+#include "descent/pass.h"
+#include "descent/rest_pose.h"
 #include "test.h"
 
 enum { ROWS = 12 };
@@ -48,7 +49,7 @@ static void solve(const Vertex *v, double p[3]) {
         for (int i = 0; i < 4; i++)
             blend[i] += v->a[r][i] * v->x[r];
     }
-    rest_solve(form, blend, v->pull, v->given, p);
+    rest_pose_solve(form, blend, v->pull, v->given, p);
 }
 
 static void check_least(const Vertex *v, const double p[3]) {
@@ -117,7 +118,7 @@ TEST(rest_of_a_form_that_is_not_positive_stays) {
     const double blend[4] = {1, 1, 1, 1}, given[3] = {0, 0, 0};
     const double flat[MONOMIALS] = {1, 1, 1, 4, 0, 0, 0, 0, 0, 1}, last[MONOMIALS] = {1, 1, 1, 0, 4, 0};
     double p[3] = {0.1, 0.2, 0.3};
-    rest_solve(flat, blend, 0, given, p);
-    rest_solve(last, blend, 0, given, p);
+    rest_pose_solve(flat, blend, 0, given, p);
+    rest_pose_solve(last, blend, 0, given, p);
     CHECK(p[0] == 0.1 && p[1] == 0.2 && p[2] == 0.3);
 }

@@ -2,7 +2,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "math/rotation3.h"
 #include "probe.h"
 #include "synthetic.h"
 #include "test.h"

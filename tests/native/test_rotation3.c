@@ -98,7 +98,7 @@ TEST(rotation_of_a_rotation_is_itself) {
         double h[9], guess[9], r[9];
         random_rotation(&random, h);
         random_rotation(&random, guess);
-        rotation_nearest(h, guess, r);
+        rotation3_nearest(h, guess, r);
         check_rotation(r);
         CHECK_NEAR(farthest(r, h), 0, 1e-9);
     }
@@ -110,7 +110,7 @@ TEST(rotation_of_a_stretched_rotation_is_the_rotation) {
         double turn[9], h[9], r[9], stretch[9] = {0.1 + random_unit(&random), 0, 0, 0, 1, 0, 0, 0, 3};
         random_rotation(&random, turn);
         multiply(turn, stretch, h);
-        rotation_nearest(h, IDENTITY, r);
+        rotation3_nearest(h, IDENTITY, r);
         CHECK_NEAR(farthest(r, turn), 0, 1e-8);
     }
 }
@@ -122,7 +122,7 @@ TEST(rotation_of_any_matrix_is_the_best_there_is) {
         test_case("matrix %d", i);
         random_matrix(&random, h);
         random_rotation(&random, guess);
-        rotation_nearest(h, guess, r);
+        rotation3_nearest(h, guess, r);
         check_rotation(r);
         CHECK_NEAR(score(r, h), best_score(h), 1e-7);
     }
@@ -135,7 +135,7 @@ TEST(rotation_is_found_from_the_worst_guess) {
         random_rotation(&random, h);
         about_axis(i % 3, 3.141592653589793, turn);
         multiply(h, turn, guess);
-        rotation_nearest(h, guess, r);
+        rotation3_nearest(h, guess, r);
         CHECK_NEAR(farthest(r, h), 0, 1e-9);
     }
 }
@@ -143,10 +143,10 @@ TEST(rotation_is_found_from_the_worst_guess) {
 TEST(rotation_of_a_reflection_is_still_a_rotation) {
     const double mirror[9] = {1, 0, 0, 0, 1, 0, 0, 0, -0.5}, point[9] = {-1, 0, 0, 0, -1, 0, 0, 0, -1};
     double r[9];
-    rotation_nearest(mirror, IDENTITY, r);
+    rotation3_nearest(mirror, IDENTITY, r);
     check_rotation(r);
     CHECK_NEAR(score(r, mirror), 1.5, 1e-9);
-    rotation_nearest(point, IDENTITY, r);
+    rotation3_nearest(point, IDENTITY, r);
     check_rotation(r);
     CHECK_NEAR(score(r, point), 1, 1e-9); /* 1 + 1 - 1: any half turn */
 }
@@ -156,7 +156,7 @@ TEST(rotation_of_nothing_is_the_guess) {
     double guess[9], r[9];
     uint64_t random = 5;
     random_rotation(&random, guess);
-    rotation_nearest(zero, guess, r);
+    rotation3_nearest(zero, guess, r);
     CHECK(memcmp(r, guess, sizeof r) == 0);
 }
 
@@ -168,7 +168,7 @@ TEST(rotation_of_a_line_stays_near_the_guess) {
         random_rotation(&random, guess);
         for (int j = 0; j < 9; j++)
             h[j] = guess[3 * (j / 3) + i % 3] * (j % 3 == i % 3);
-        rotation_nearest(h, guess, r);
+        rotation3_nearest(h, guess, r);
         check_rotation(r);
         CHECK_NEAR(score(r, h), 1, 1e-9);
         CHECK_NEAR(farthest(r, guess), 0, 1e-4);
@@ -180,7 +180,7 @@ TEST(rotation_of_a_plane_is_determined) {
     double turn[9], h[9], r[9];
     about_axis(1, 1.1, turn);
     multiply(turn, flat, h);
-    rotation_nearest(h, IDENTITY, r);
+    rotation3_nearest(h, IDENTITY, r);
     CHECK_NEAR(farthest(r, turn), 0, 1e-8);
 }
 
@@ -189,11 +189,11 @@ TEST(rotation_does_not_depend_on_the_size_of_the_matrix) {
     uint64_t random = 7;
     double h[9], scaled[9], r[9], other[9];
     random_matrix(&random, h);
-    rotation_nearest(h, IDENTITY, r);
+    rotation3_nearest(h, IDENTITY, r);
     for (int s = 0; s < 4; s++) {
         for (int i = 0; i < 9; i++)
             scaled[i] = sizes[s] * h[i];
-        rotation_nearest(scaled, IDENTITY, other);
+        rotation3_nearest(scaled, IDENTITY, other);
         CHECK_NEAR(farthest(r, other), 0, 1e-12);
     }
 }
@@ -203,8 +203,8 @@ TEST(rotation_may_be_written_over_the_guess) {
     double h[9], guess[9], r[9];
     random_matrix(&random, h);
     random_rotation(&random, guess);
-    rotation_nearest(h, guess, r);
-    rotation_nearest(h, guess, guess);
+    rotation3_nearest(h, guess, r);
+    rotation3_nearest(h, guess, guess);
     CHECK(memcmp(r, guess, sizeof r) == 0);
 }
 
@@ -217,7 +217,7 @@ TEST(rotation_from_a_guess_that_is_none_is_one) {
         random_matrix(&random, guess);
         for (int j = 0; j < 9; j++)
             guess[j] = sizes[i % 5] * (i % 2 ? guess[j] : IDENTITY[j]);
-        rotation_nearest(h, guess, r);
+        rotation3_nearest(h, guess, r);
         check_rotation(r);
         CHECK_NEAR(score(r, h), best_score(h), 1e-4);
     }
@@ -234,7 +234,7 @@ TEST(turns_about_an_axis_are_made_one_after_the_other) {
             for (int k = 0; k < 9; k++)
                 r[k / 3 * 4 + k % 3] = first[k];
             w[axis] = angles[i];
-            rotation_turn(w, r, 4);
+            rotation3_turn(w, r, 4);
             test_case("axis %d, angle %g", axis, angles[i]);
             for (int k = 0; k < 9; k++)
                 CHECK_NEAR(r[k / 3 * 4 + k % 3], both[k], 1e-15);

@@ -158,7 +158,7 @@ TEST(simplex_inverse_times_the_matrix_is_one) {
         random_gram(&random, n, SIMPLEX_MAX, 0, q);
         for (int i = 0; i < n; i++)
             q[i * SIMPLEX_MAX + i] += 1;
-        simplex_invert(n, q, RIDGE, &of);
+        simplex_ls_invert(n, q, RIDGE, &of);
         for (int i = 0; i < n; i++) {
             double row = 0;
             for (int j = 0; j < n; j++) {
@@ -183,7 +183,7 @@ TEST(simplex_cheapest_is_the_least_loss) {
         double q[SIMPLEX_MAX * SIMPLEX_MAX], least = INFINITY, chosen = 0;
         long double z[SIMPLEX_MAX];
         random_gram(&random, n, SIMPLEX_MAX, 0.5, q);
-        cheapest = simplex_cheapest(n, q, RIDGE);
+        cheapest = simplex_ls_cheapest(n, q, RIDGE);
         for (int gone = 0; gone < n; gone++) {
             int count = members(((1 << n) - 1) & ~(1 << gone), n, at);
             double without = (double)(1 / solve_ones(q, at, count, z));
@@ -207,8 +207,8 @@ TEST(simplex_entry_promises_what_a_solve_would_give) {
         random_gram(&random, n, SIMPLEX_MAX, 0.3, q);
         for (int i = 0; i < n - 1; i++)
             column[i] = q[i * SIMPLEX_MAX + n - 1];
-        simplex_invert(n - 1, q, RIDGE, &of);
-        promise = simplex_after_entry(&of, column, q[(n - 1) * SIMPLEX_MAX + n - 1] + RIDGE, full);
+        simplex_ls_invert(n - 1, q, RIDGE, &of);
+        promise = simplex_ls_after_entry(&of, column, q[(n - 1) * SIMPLEX_MAX + n - 1] + RIDGE, full);
         sum = solve_ones(q, at, members((1 << n) - 1, n, at), z);
         if (z[n - 1] <= 0) { /* the newcomer would pull the wrong way */
             CHECK(isinf(promise));
@@ -230,14 +230,14 @@ TEST(simplex_entry_within_the_span_is_left_to_a_solve) {
     double q[SIMPLEX_MAX * SIMPLEX_MAX] = {0}, column[2] = {0.25, 1};
     SimplexInverse of;
     q[0] = 1, q[SIMPLEX_MAX + 1] = 4;
-    simplex_invert(2, q, 0, &of);
-    CHECK_NEAR(simplex_after_entry(&of, column, 0.3125, 0), 0, 0);
+    simplex_ls_invert(2, q, 0, &of);
+    CHECK_NEAR(simplex_ls_after_entry(&of, column, 0.3125, 0), 0, 0);
 }
 
 TEST(simplex_entry_of_a_mixture_is_worth_nothing) {
     double q[SIMPLEX_MAX * SIMPLEX_MAX] = {0}, column[2] = {0.5, 2}; /* the mean of (1, 0) and (0, 2) */
     SimplexInverse of;
     q[0] = 1, q[SIMPLEX_MAX + 1] = 4;
-    simplex_invert(2, q, 0, &of);
-    CHECK(isinf(simplex_after_entry(&of, column, 1.25, 0)));
+    simplex_ls_invert(2, q, 0, &of);
+    CHECK(isinf(simplex_ls_after_entry(&of, column, 1.25, 0)));
 }

@@ -1,13 +1,13 @@
 /* test_skeleton.c - bones join to the tree they were made from, joints lie where the motion says, wishes
  * are kept, and mirrored bodies get mirrored skeletons. Drift and trees are checked by code of this file. */
-#include "skeleton.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/check.h"
 #include "math/symmetric3.h"
 #include "probe.h"
+#include "skeleton/joint.h"
 #include "synthetic.h"
 #include "test.h"
 

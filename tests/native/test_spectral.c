@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "probe.h"
-#include "start.h"
+#include "starts/spectral.h"
 #include "synthetic.h"
 #include "test.h"
 

@@ -21,7 +21,7 @@ static double reach(const float *points, int64_t n, const double centre[3]) {
 
 /* The largest distance is convex in the centre: what no step nearby improves is the best of all. */
 static void check_smallest(const float *points, int64_t n, double size) {
-    Sphere sphere = smallest_sphere(points, n);
+    Sphere sphere = sphere_smallest(points, n);
     uint64_t random = 9;
     double own = reach(points, n, sphere.centre);
     double rounding = 1e-12 * size; /* and of the centre itself, far from the origin */
@@ -38,7 +38,7 @@ static void check_smallest(const float *points, int64_t n, double size) {
 
 TEST(sphere_of_one_point_has_no_radius) {
     const float point[3] = {3, -4, 5};
-    Sphere sphere = smallest_sphere(point, 1);
+    Sphere sphere = sphere_smallest(point, 1);
     CHECK_NEAR(sphere.radius, 0, 0);
     for (int a = 0; a < 3; a++)
         CHECK_NEAR(sphere.centre[a], point[a], 0);
@@ -48,12 +48,12 @@ TEST(sphere_of_equal_points_has_no_radius) {
     float points[30];
     for (int i = 0; i < 30; i++)
         points[i] = 0.1f * (float)(i % 3);
-    CHECK_NEAR(smallest_sphere(points, 10).radius, 0, 0);
+    CHECK_NEAR(sphere_smallest(points, 10).radius, 0, 0);
 }
 
 TEST(sphere_of_two_points_lies_between_them) {
     const float points[6] = {1, 2, 3, 1, 2, 7};
-    Sphere sphere = smallest_sphere(points, 2);
+    Sphere sphere = sphere_smallest(points, 2);
     CHECK_NEAR(sphere.radius, 2, 1e-14);
     CHECK_NEAR(sphere.centre[2], 5, 1e-14);
 }
@@ -65,10 +65,10 @@ TEST(sphere_of_known_bodies) {
     float cube[24];
     for (int i = 0; i < 24; i++)
         cube[i] = i / 3 >> i % 3 & 1 ? 1 : -1;
-    CHECK_NEAR(smallest_sphere(tetrahedron, 4).radius, sqrt(3), 1e-12);
-    CHECK_NEAR(smallest_sphere(cube, 8).radius, sqrt(3), 1e-12);
-    CHECK_NEAR(smallest_sphere(obtuse, 3).radius, 5, 1e-12);
-    CHECK_NEAR(smallest_sphere(line, 5).radius, 2 * sqrt(3), 1e-12);
+    CHECK_NEAR(sphere_smallest(tetrahedron, 4).radius, sqrt(3), 1e-12);
+    CHECK_NEAR(sphere_smallest(cube, 8).radius, sqrt(3), 1e-12);
+    CHECK_NEAR(sphere_smallest(obtuse, 3).radius, 5, 1e-12);
+    CHECK_NEAR(sphere_smallest(line, 5).radius, 2 * sqrt(3), 1e-12);
 }
 
 /* How each cloud is bent: a ball, a sheet, a line, points on a sphere, a few places many times over. */

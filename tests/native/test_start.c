@@ -1,10 +1,9 @@
 /* test_start.c - the three ways to the first bones, in the same scenarios. */
-#include "start.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "probe.h"
+#include "starts/start.h"
 #include "synthetic.h"
 #include "test.h"
 

@@ -2,8 +2,10 @@
  * cancelled at every poll. */
 #include <string.h>
 
-#include "explore.h"
 #include "probe.h"
+#include "search/explore.h"
+#include "search/levels.h"
+#include "starts/cluster.h"
 #include "synthetic.h"
 #include "test.h"
 

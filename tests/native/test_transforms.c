@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/random.h"
+#include "descent/transforms.h"
 #include "probe.h"
 #include "synthetic.h"
 #include "test.h"

@@ -1,7 +1,7 @@
 /* test_weights.c - one vertex's weights, against all supports tried one by one.
  *
  * The view is made so that Q is any matrix: only the constant monomial is used, and x = 0. */
-#include "weights.h"
+#include "descent/weights.h"
 
 #include <math.h>
 #include <string.h>
@@ -39,7 +39,7 @@ static void set_up(Vertex *v, int n) {
             v->gram[(b * MONOMIALS + 9) * STRIDE + c] = v->q[b][c];
             v->diagonal[9 * STRIDE + c] = v->q[c][c];
         }
-    view_begin(view);
+    weights_begin(view);
 }
 
 /* Q = D'D; `shift` moves all columns to one side of zero, where mixtures pay less. */

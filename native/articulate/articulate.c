@@ -1,0 +1,224 @@
+/* articulate.c - bones that only turn about joints that hold: the refit of a free rig.
+ *
+ *     start     the free rig's turns, hung on its skeleton, then poses and joints for its weights
+ *     rounds    vertices (weights, rest pose), then poses, joints and poses: Algorithm 1 of SSDR
+ *               with another bone step                       descent.c, pose_fit.c, joint_fit.c
+ *               At first bones may be used far from where they are: what a free bone did, its parent or
+ *               its child may have to do now
+ *     finish    poses once more for the last weights
+ *
+ * Positions are linear in the turns of all bones and the ways of the roots (linkage.h), so poses and
+ * joints are solved from the same moments as free bones. A refit that ends worse than it started lost a region
+ * that hung together by a thread: it is done again with the thread held (bridge.c). If that does not help either, it
+ * is taken back to its start. */
+#include "articulate/articulate.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "articulate/bridge.h"
+#include "articulate/hang.h"
+#include "articulate/joint_fit.h"
+#include "articulate/pose_fit.h"
+#include "core/rig.h"
+#include "math/lapack.h"
+#include "skeleton/joint.h"
+#include "track/track.h"
+
+enum { FIRST_STEPS = 40, ROUND_STEPS = 4, FIRST_JOINT_STEPS = 10, ROUND_JOINT_STEPS = 1, STEEP_ROUNDS = 100 };
+
+static const int ROUNDS[3] = {[OSSIFY_DRAFT] = 6, [OSSIFY_NORMAL] = 40, [OSSIFY_BEST] = 80};
+static const double TOLERANCE[3] = {[OSSIFY_DRAFT] = 1e-3, [OSSIFY_NORMAL] = 3e-4, [OSSIFY_BEST] = 2e-5};
+static const double FIRST_REACH = 0.25; /* of the radius: with locality, how far bones may reach at first, */
+static const double SHRINKING = 0.6;    /* and the share of the rounds in which that shrinks to nothing */
+
+typedef struct Refit {
+    Call *call;
+    Problem problem;
+    Placement placement;
+    Model model, start; /* of the start only what vertices have */
+    Linkage linkage;
+    Pinned pinned; /* the rest of the start */
+    Descent descent;
+} Refit;
+
+/* Errors and moments of the model as it is; 0 when the call must end. */
+static int measure(Refit *refit) {
+    const PassPlan keep_all = {0};
+    pass_run(refit->call, &refit->problem, &refit->model, &refit->descent.moments, &keep_all);
+    return !refit->call->arena.failed && !refit->call->cancelled;
+}
+
+static int hang_bones(Refit *refit) {
+    refit->linkage.steps = FIRST_STEPS;
+    refit->linkage.joint_steps = FIRST_JOINT_STEPS;
+    const int done =
+        measure(refit) && hang_update(&refit->linkage, &refit->descent.moments) && measure(refit);
+    refit->linkage.steps = ROUND_STEPS;
+    refit->linkage.joint_steps = ROUND_JOINT_STEPS;
+    return done;
+}
+
+static int last_poses(Refit *refit) {
+    Linkage *linkage = &refit->linkage;
+    if (!measure(refit)) {
+        return 0;
+    }
+    linkage->steps = FIRST_STEPS;
+    linkage->fine = 0;
+    linkage_gather(linkage, &refit->descent.moments);
+    pose_fit(linkage);
+    return measure(refit);
+}
+
+static int make_room(Refit *refit, const ossify_rig *rig, const ossify_skeleton *skeleton) {
+    Call *call = refit->call;
+    const int bones = (int)rig->bones, influences = (int)call->settings->influences;
+    if (!model_make(call, &refit->problem, bones, influences, &refit->model) ||
+        !model_make(call, &refit->problem, bones, influences, &refit->start)) {
+        return 0;
+    }
+    rig_read(&refit->problem, &refit->placement, rig, 1, &refit->model);
+    if (!linkage_make(call, &refit->problem, &refit->model, skeleton, &refit->placement, &refit->linkage) ||
+        !linkage_pin_make(&refit->linkage, &refit->pinned) ||
+        !descent_make(call, &refit->problem, &refit->model, &refit->descent)) {
+        return 0;
+    }
+    refit->descent.bone_step = hang_step(&refit->linkage);
+    refit->descent.smoothness = call->settings->smoothness;
+    refit->descent.steep_most = call->settings->iterations > 0 ? 0 : STEEP_ROUNDS;
+    return 1;
+}
+
+/* Rounds; returns a status. */
+static int64_t refine(Refit *refit) {
+    Call *call = refit->call;
+    const ossify_settings *settings = call->settings;
+    const int most = settings->iterations > 0 ? (int)settings->iterations : ROUNDS[settings->quality];
+    const double enough = settings->until > 0 ? problem_squared(&refit->problem, settings->until) : 0;
+    call->from = call->progress.fraction;
+    call->to = 0.98;
+    descent_restart(&refit->descent);
+    descent_reach(&refit->descent, FIRST_REACH, 1 + (int)(SHRINKING * most));
+    const int how = descent_complete(&refit->descent, most, TOLERANCE[settings->quality], enough);
+    call->info->iterations = refit->descent.iterations;
+    if (how < 0 || !last_poses(refit)) {
+        return call_ended(call);
+    }
+    const int reached = enough > 0 && model_squared_error(&refit->problem, &refit->model) <= enough;
+    return reached ? OSSIFY_REACHED : how == 0 ? OSSIFY_OUT_OF_ITERATIONS : OSSIFY_CONVERGED;
+}
+
+static int is_worse(const Refit *refit, double squared) {
+    return model_squared_error(&refit->problem, &refit->model) > squared;
+}
+
+/* No more iterations than were asked for. */
+static int may_try_again(const Refit *refit) {
+    return refit->descent.local && refit->call->settings->iterations == 0;
+}
+
+static void return_to_start(Refit *refit) {
+    model_copy_vertices(&refit->problem, &refit->start, &refit->model);
+    linkage_unpin(&refit->linkage, &refit->pinned);
+}
+
+/* From the start again, the bridges of its regions held; returns a status. */
+static int64_t refine_with_bridges(Refit *refit) {
+    Call *call = refit->call;
+    Problem *problem = &refit->problem;
+    const size_t n = (size_t)problem->vertices;
+    uint8_t *held = arena_take(&call->arena, n, 1);
+    if (!held) {
+        return call_ended(call);
+    }
+    if (problem->held) {
+        memcpy(held, problem->held, n);
+    }
+    return_to_start(refit);
+    if (bridge_hold(call, problem, &refit->model, held) == 0) {
+        return OSSIFY_CONVERGED;
+    }
+    problem->held = held;
+    refit->linkage.steps = ROUND_STEPS;
+    return measure(refit) ? refine(refit) : call_ended(call);
+}
+
+/* 1/F sum_f (R_p - R_b)' (R_p - R_b), and how far the joint slid. */
+static void find_motion(const Linkage *linkage, int b, Joint *joint) {
+    const size_t row = 4 * (size_t)linkage->model->capacity, p = 4 * (size_t)linkage->parent[b];
+    memset(joint, 0, sizeof *joint);
+    for (size_t i = 0; i < 3 * (size_t)linkage->frames; i++) {
+        const double *r = linkage->model->transform + i * row;
+        double d[3];
+        for (size_t k = 0; k < 3; k++) {
+            d[k] = r[p + k] - r[4 * (size_t)b + k];
+        }
+        for (size_t k = 0; k < 9; k++) {
+            joint->drift[4 * (k / 3) + k % 3] += d[k / 3] * d[k % 3] / linkage->frames;
+        }
+    }
+    for (size_t f = 0; f < (size_t)linkage->frames; f++) {
+        const double slid = linkage->slide[f * (size_t)linkage->bones + (size_t)b] / linkage->diagonal;
+        joint->drift[15] += slid * slid / linkage->frames;
+    }
+}
+
+static void write_skeleton(const Refit *refit, ossify_skeleton *skeleton) {
+    const Linkage *linkage = &refit->linkage;
+    const double nowhere[3] = {0};
+    for (int b = 0; b < linkage->bones; b++) {
+        Joint joint;
+        for (int i = 0; i < 3 && !(skeleton->held_joints && skeleton->held_joints[b]); i++) {
+            skeleton->joints[3 * b + i] =
+                refit->placement.centre[i] + refit->placement.unit * linkage->joint[3 * b + i];
+        }
+        if (linkage->parent[b] < 0) {
+            continue;
+        }
+        find_motion(linkage, b, &joint);
+        const int kind = joint_kind(&joint, nowhere, skeleton->axes + 3 * b, &skeleton->angles[b]);
+        skeleton->drifts[b] = 100 * sqrt(joint_drift(&joint, nowhere));
+        const int guessed = skeleton->joint_kinds[b] == OSSIFY_JOINT_LOOSE; /* it holds now, and still is */
+        skeleton->joint_kinds[b] = guessed && kind != OSSIFY_JOINT_STIFF ? OSSIFY_JOINT_LOOSE : kind;
+    }
+}
+
+int64_t articulate(Call *call, const ossify_poses *poses, ossify_rig *rig, ossify_skeleton *skeleton) {
+    Refit refit = {.call = call};
+    Linkage *linkage = &refit.linkage;
+    lapack_use_one_thread();
+    const float *rest = poses->rest ? poses->rest : rig->rest;
+    if (!problem_prepare(call, poses, rest, rig, &refit.problem, &refit.placement) || call_poll(call, 0.05)) {
+        return call_ended(call);
+    }
+    call_stage(call, OSSIFY_STAGE_SKELETON);
+    if (!make_room(&refit, rig, skeleton) ||
+        !linkage_centre_hinges(linkage, poses, rig, skeleton, &refit.placement)) {
+        return call_ended(call);
+    }
+    joint_fit_clear(linkage);
+    if (!hang_bones(&refit)) {
+        return call_ended(call);
+    }
+    linkage_pin(linkage, &refit.pinned);
+    model_copy_vertices(&refit.problem, &refit.model, &refit.start);
+    const double first = model_squared_error(&refit.problem, &refit.model);
+    /* with nothing but poses to find, the first were for the last weights */
+    const int poses_alone = linkage->all_held && track_is_all(poses, call->settings, rig);
+    int64_t status = !poses_alone ? refine(&refit) : last_poses(&refit) ? OSSIFY_CONVERGED : call_ended(call);
+    if (status >= 0 && is_worse(&refit, first) && !poses_alone && may_try_again(&refit)) {
+        status = refine_with_bridges(&refit);
+    }
+    if (status < 0) {
+        return status;
+    }
+    if (is_worse(&refit, first)) {
+        return_to_start(&refit);
+        status = OSSIFY_CONVERGED;
+    }
+    rig_write(&refit.problem, &refit.placement, &refit.model,
+              call->settings->rest_mode == OSSIFY_REST_FIXED ? rig->rest : NULL, rig);
+    write_skeleton(&refit, skeleton);
+    return status;
+}

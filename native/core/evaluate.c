@@ -1,0 +1,277 @@
+/* evaluate.c - replays a rig and measures it against the poses:
+ *
+ *     y[f][v] = sum_k w[v][k] M[f][b[v][k]] p~[v],        p~ = (rig's rest, 1)
+ *     E_RMS   = 1000 / r * sqrt(sum_fv |x[f][v] - y[f][v]|^2 / (3 V F))
+ *
+ * with r the radius of the smallest sphere around the given rest: the error of the mesh scaled into its
+ * tight unit sphere (Le and Deng, "Smooth Skinning Decomposition with Rigid Bones", 2012, after Kavan et
+ * al. 2010). The given rest is the poses'; without one, it is the rig's. A rest without size counts as
+ * size 1.
+ *
+ * Written to be read, from the definition; the solver's moments are checked against it, so it shares
+ * nothing with them. A few frames are replayed at once, because their arithmetic is the same, and by wider
+ * vectors where the processor has them. Vertices are dealt out in chunks of a fixed size, each sum runs in the
+ * order of the frames or of the chunks, and so the figures do not depend on the number of threads. */
+#include "core/evaluate.h"
+
+#include <assert.h>
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "math/sphere.h"
+
+enum {
+    CHUNK_VERTICES = 256,
+    ABREAST = 8 /* frames that are replayed at once */
+};
+
+typedef struct Worst {
+    double distance2;
+    int64_t vertex;
+    int64_t frame;
+} Worst;
+
+struct Measure {
+    int chunks;
+    double *vertex_sum; /* [v] of squared distances */
+    double *frame_sum;  /* [f] */
+    double *chunk_sum;  /* [chunks][ABREAST] */
+    Worst *worst;       /* [chunks] */
+
+    const ossify_poses *poses;
+    const ossify_rig *rig;
+    float *replayed;            /* [f][v][3] or NULL */
+    int64_t first_frame;        /* of those at hand */
+    int64_t end_frame;          /* and behind the last */
+    double (*abreast)[ABREAST]; /* [b][12] their transforms */
+    const float *x[ABREAST];    /* [v][3] their positions */
+    double counts[ABREAST];     /* 1; 0 past the last frame, whose positions stand there again */
+};
+
+/* What the frames at hand are read from: their transforms number by number abreast. */
+static void put_abreast(Measure *measure) {
+    const ossify_rig *rig = measure->rig;
+    for (int64_t g = 0; g < ABREAST; g++) {
+        const int64_t there = measure->first_frame + g < measure->end_frame;
+        const int64_t f = there ? measure->first_frame + g : measure->end_frame - 1;
+        measure->counts[g] = (double)there;
+        measure->x[g] = measure->poses->frames + 3 * f * measure->poses->vertex_count;
+        for (int64_t i = 0; i < 12 * rig->bones; i++)
+            measure->abreast[i][g] = there ? rig->transforms[12 * f * rig->bone_capacity + i] : 0;
+    }
+}
+
+/* The bones that a vertex follows, and w p~ of each. */
+typedef struct Followed {
+    int64_t bones;
+    int64_t bone[OSSIFY_MAX_INFLUENCES];
+    double wp[OSSIFY_MAX_INFLUENCES][4];
+} Followed;
+
+INSIDE void follow(const ossify_rig *rig, int64_t v, Followed *followed) {
+    const int32_t *bones = rig->influence_bones + v * rig->influences;
+    const float *weights = rig->influence_weights + v * rig->influences;
+    const float *rest = rig->rest + v * 3;
+    followed->bones = 0;
+    for (int64_t k = 0; k < rig->influences; k++) {
+        if (bones[k] >= 0) {
+            double *wp = followed->wp[followed->bones];
+            wp[3] = (double)weights[k];
+            for (int a = 0; a < 3; a++)
+                wp[a] = wp[3] * (double)rest[a];
+            followed->bone[followed->bones++] = bones[k];
+        }
+    }
+}
+
+/* Coordinate a of y of a vertex in the frames at hand */
+INSIDE void replay(const Measure *measure, const Followed *followed, int a, double y[ABREAST]) {
+    for (int g = 0; g < ABREAST; g++)
+        y[g] = 0;
+    for (int64_t k = 0; k < followed->bones; k++) {
+        const double (*M)[ABREAST] =
+            (const double (*)[ABREAST])measure->abreast + 12 * followed->bone[k] + 4 * a;
+        const double *wp = followed->wp[k];
+        for (int g = 0; g < ABREAST; g++) /* y += w M p~ */
+            y[g] += M[0][g] * wp[0] + M[1][g] * wp[1] + M[2][g] * wp[2] + M[3][g] * wp[3];
+    }
+}
+
+/* A double beyond the range of float has no defined conversion. */
+INSIDE float as_float(double x) {
+    return (float)fmin(fmax(x, -(double)FLT_MAX), (double)FLT_MAX);
+}
+
+/* x of a vertex in the frames at hand */
+INSIDE void read_vertex(const Measure *measure, int64_t v, double x[3][ABREAST]) {
+    for (int g = 0; g < ABREAST; g++)
+        for (int a = 0; a < 3; a++)
+            x[a][g] = (double)measure->x[g][3 * v + a];
+}
+
+INSIDE void write_vertex(const Measure *measure, int64_t v, double y[3][ABREAST]) {
+    for (int64_t f = measure->first_frame; f < measure->end_frame; f++)
+        for (int a = 0; a < 3; a++)
+            measure->replayed[(f * measure->poses->vertex_count + v) * 3 + a] =
+                as_float(y[a][f - measure->first_frame]);
+}
+
+/* |x - y|^2 of one vertex in each of the frames at hand; returns the largest. */
+INSIDE double measure_vertex(const Measure *measure, int64_t v, double distance2[ABREAST]) {
+    double x[3][ABREAST], y[3][ABREAST], most = 0;
+    Followed followed;
+    follow(measure->rig, v, &followed);
+    for (int a = 0; a < 3; a++)
+        replay(measure, &followed, a, y[a]);
+    read_vertex(measure, v, x);
+    for (int g = 0; g < ABREAST; g++) {
+        const double d[3] = {x[0][g] - y[0][g], x[1][g] - y[1][g], x[2][g] - y[2][g]};
+        distance2[g] = (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]) * measure->counts[g];
+    }
+    for (int g = 0; g < ABREAST; g++)
+        most = distance2[g] > most ? distance2[g] : most;
+    if (measure->replayed != NULL)
+        write_vertex(measure, v, y);
+    return most;
+}
+
+/* The first frame of those at hand in which the vertex is as far off as that. */
+INSIDE Worst worst_of(const Measure *measure, int64_t v, const double distance2[ABREAST], double most) {
+    int g = 0;
+    while (distance2[g] < most)
+        g++;
+    return (Worst){most, v, measure->first_frame + g};
+}
+
+INSIDE void measure_vertices(Measure *measure, int chunk) {
+    Worst worst = measure->worst[chunk];
+    double sums[ABREAST] = {0}, distance2[ABREAST];
+    int64_t begin = (int64_t)chunk * CHUNK_VERTICES, end = begin + CHUNK_VERTICES;
+    if (end > measure->poses->vertex_count)
+        end = measure->poses->vertex_count;
+    for (int64_t v = begin; v < end; v++) {
+        const double most = measure_vertex(measure, v, distance2);
+        double sum = measure->vertex_sum[v];
+        for (int g = 0; g < ABREAST; g++) {
+            sum += distance2[g];
+            sums[g] += distance2[g];
+        }
+        if (most > worst.distance2)
+            worst = worst_of(measure, v, distance2, most);
+        measure->vertex_sum[v] = sum;
+    }
+    measure->worst[chunk] = worst;
+    memcpy(measure->chunk_sum + (int64_t)chunk * ABREAST, sums, sizeof sums);
+}
+
+static void measure_chunk(void *user, int chunk, int worker) {
+    (void)worker;
+    measure_vertices(user, chunk);
+}
+
+WIDE static void measure_chunk_wide(void *user, int chunk, int worker) {
+    (void)worker;
+    measure_vertices(user, chunk);
+}
+
+static void measure_abreast(Call *call, Measure *measure) {
+    put_abreast(measure);
+    pool_run(call->pool, measure->chunks, call->wide ? measure_chunk_wide : measure_chunk, measure);
+    for (int64_t f = measure->first_frame; f < measure->end_frame; f++) {
+        measure->frame_sum[f] = 0;
+        for (int64_t c = 0; c < measure->chunks; c++)
+            measure->frame_sum[f] += measure->chunk_sum[c * ABREAST + f - measure->first_frame];
+    }
+}
+
+/* 0 when cancelled. Measuring ends the call only once its rig is written. */
+static int measure_frames(Call *call, Measure *measure) {
+    const int64_t frames = measure->poses->frame_count;
+    const double from = call->progress.fraction;
+    for (int64_t v = 0; v < measure->poses->vertex_count; v++)
+        measure->vertex_sum[v] = 0;
+    for (int c = 0; c < measure->chunks; c++)
+        measure->worst[c] = (Worst){-1, 0, 0};
+    for (int64_t f = 0; f < frames; f = measure->end_frame) {
+        measure->first_frame = f;
+        measure->end_frame = frames - f < ABREAST ? frames : f + ABREAST;
+        measure_abreast(call, measure);
+        const double done = (double)measure->end_frame / (double)frames;
+        if (call_poll(call, call->written ? from + (1 - from) * done : -1))
+            return 0;
+    }
+    return 1;
+}
+
+static double box_diagonal(const float *points, int64_t n) {
+    double diagonal2 = 0;
+    for (int a = 0; a < 3; a++) {
+        float low = points[a], high = points[a];
+        for (int64_t i = 1; i < n; i++) {
+            float x = points[3 * i + a];
+            low = x < low ? x : low;
+            high = x > high ? x : high;
+        }
+        diagonal2 += ((double)high - (double)low) * ((double)high - (double)low);
+    }
+    return sqrt(diagonal2);
+}
+
+static void write_errors(const Measure *measure, ossify_evaluation *evaluation) {
+    const double vertices = (double)measure->poses->vertex_count;
+    const double frames = (double)measure->poses->frame_count;
+    if (evaluation->vertex_error != NULL)
+        for (int64_t v = 0; v < measure->poses->vertex_count; v++)
+            evaluation->vertex_error[v] = sqrt(measure->vertex_sum[v] / frames);
+    if (evaluation->frame_error != NULL)
+        for (int64_t f = 0; f < measure->poses->frame_count; f++)
+            evaluation->frame_error[f] = sqrt(measure->frame_sum[f] / vertices);
+}
+
+static void write_figures(const Measure *measure, ossify_evaluation *evaluation) {
+    const ossify_poses *poses = measure->poses;
+    const float *rest = poses->rest != NULL ? poses->rest : measure->rig->rest;
+    Worst worst = measure->worst[0];
+    double mean2 = 0;
+    for (int64_t f = 0; f < poses->frame_count; f++)
+        mean2 += measure->frame_sum[f];
+    mean2 /= (double)poses->vertex_count * (double)poses->frame_count;
+    for (int c = 1; c < measure->chunks; c++)
+        if (measure->worst[c].distance2 > worst.distance2)
+            worst = measure->worst[c];
+    evaluation->radius = sphere_smallest(rest, poses->vertex_count).radius;
+    evaluation->diagonal = box_diagonal(rest, poses->vertex_count);
+    evaluation->erms = 1000 * sqrt(mean2 / 3) / (evaluation->radius > 0 ? evaluation->radius : 1);
+    evaluation->rms = sqrt(mean2);
+    evaluation->maximum = sqrt(worst.distance2);
+    evaluation->worst_vertex = worst.vertex;
+    evaluation->worst_frame = worst.frame;
+}
+
+Measure *evaluate_take(Call *call, const ossify_poses *poses, int64_t bones) {
+    Arena *arena = &call->arena;
+    Measure *measure = arena_take(arena, 1, sizeof *measure);
+    if (measure == NULL)
+        return NULL;
+    measure->chunks = (int)((poses->vertex_count + CHUNK_VERTICES - 1) / CHUNK_VERTICES);
+    measure->vertex_sum = arena_take(arena, (size_t)poses->vertex_count, sizeof(double));
+    measure->frame_sum = arena_take(arena, (size_t)poses->frame_count, sizeof(double));
+    measure->chunk_sum = arena_take(arena, ABREAST * (size_t)measure->chunks, sizeof(double));
+    measure->abreast = arena_take(arena, 12 * (size_t)bones, sizeof *measure->abreast);
+    measure->worst = arena_take(arena, (size_t)measure->chunks, sizeof(Worst));
+    return arena->failed ? NULL : measure;
+}
+
+int64_t evaluate(Call *call, Measure *measure, const ossify_poses *poses, const ossify_rig *rig,
+                 ossify_evaluation *evaluation) {
+    assert(measure != NULL && poses->vertex_count > 0 && poses->frame_count > 0);
+    measure->poses = poses;
+    measure->rig = rig;
+    measure->replayed = evaluation->frames;
+    if (!measure_frames(call, measure))
+        return OSSIFY_CANCELLED;
+    write_errors(measure, evaluation);
+    write_figures(measure, evaluation);
+    return OSSIFY_CONVERGED;
+}

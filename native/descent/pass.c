@@ -1,0 +1,366 @@
+/* pass.c - one pass over all vertices: weights, then rest pose, then the moments of the bones.
+ *
+ * Le & Deng 2012 (SSDR), lines 3 and 6 of Algorithm 1, on moments. Block by block of vertices,
+ * while their frames are in cache:
+ *     D[v,b] = sum_f M[b,f]' x[v,f]                    matrix product (BLOCK x 3F)(3F x 4B)
+ *     weights and rest pose from G[b,c] = sum_f M[b,f]' M[c,f] and D (vertex.c)
+ *     C[b,f] += w x p~',  U[b,c] += w_b w_c p~ p~'     matrix product (3F x BLOCK)(BLOCK x 4B)
+ * Only the bones that a block's vertices may use, or keep, take part in its products.
+ *
+ * Blocks are dealt to a fixed number of lanes, each with sums of its own that are added in order,
+ * so that the answer does not depend on the number of threads. */
+#include "descent/pass.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "descent/vertex.h"
+#include "math/lapack.h"
+
+enum { BLOCKS_A_LANE = 8, LEAST_LANES = 8 };
+
+static const double LANE_BYTES = 64.0 * 1048576; /* what all lanes may take, or a quarter of the frames */
+
+static size_t padded(int n) {
+    return ((size_t)n + 3) & ~(size_t)3;
+}
+
+static int lane_count(const Problem *problem, int bones) {
+    const double lane = 8.0 * bones * (12.0 * problem->frames + 10.0 * bones);
+    const double most = fmax(LANE_BYTES, 3.0 * problem->vertices * (double)problem->frames) / lane;
+    int lanes = problem->blocks / BLOCKS_A_LANE;
+    lanes = lanes < LEAST_LANES ? LEAST_LANES : lanes > MAX_LANES ? MAX_LANES : lanes;
+    lanes = lanes < problem->blocks ? lanes : problem->blocks;
+    return lanes < most ? lanes : most < 1 ? 1 : (int)most;
+}
+
+int pass_make(Call *call, const Problem *problem, const Model *model, Moments *moments) {
+    const size_t rows = 3 * (size_t)problem->frames, b = (size_t)model->capacity;
+    Arena *arena = &call->arena;
+    moments->lanes = lane_count(problem, model->capacity);
+    const size_t lanes = (size_t)moments->lanes;
+    moments->c = arena_take(arena, rows * b * 4, sizeof(double));
+    moments->u = arena_take(arena, b * b * MONOMIALS, sizeof(double));
+    moments->lane_c = arena_take(arena, lanes * rows * b * 4, sizeof(double));
+    moments->lane_u = arena_take(arena, lanes * b * b * MONOMIALS, sizeof(double));
+    moments->lane_sums = arena_take(arena, lanes * (b + 1), sizeof(double));
+    return !arena->failed;
+}
+
+/* p~' G p~ = sum of form[m] * monomial[m] for G[4][4] */
+static void form_of(const double *g, size_t ld, double form[MONOMIALS]) {
+    form[0] = g[0], form[1] = g[ld + 1], form[2] = g[2 * ld + 2];
+    form[3] = g[1] + g[ld], form[4] = g[2] + g[2 * ld], form[5] = g[ld + 2] + g[2 * ld + 1];
+    form[6] = g[3] + g[3 * ld], form[7] = g[ld + 3] + g[3 * ld + 1], form[8] = g[2 * ld + 3] + g[3 * ld + 2];
+    form[9] = g[3 * ld + 3];
+}
+
+static int make_gram(Call *call, const Problem *problem, const Model *model, double *gram, double *diagonal,
+                     size_t stride) {
+    const int n = 4 * model->bones, ld = 4 * model->capacity;
+    double *full = arena_take(&call->arena, (size_t)n * (size_t)n, sizeof(double));
+    if (!full) {
+        return 0;
+    }
+    lapack_multiply_tn(n, n, 3 * problem->frames, model->transform, ld, model->transform, ld, 0.0, full, n);
+    for (int b = 0; b < model->bones; b++) {
+        for (int c = 0; c < model->bones; c++) {
+            double form[MONOMIALS];
+            form_of(full + 4 * ((size_t)b * (size_t)n + (size_t)c), (size_t)n, form);
+            for (size_t m = 0; m < MONOMIALS; m++) {
+                gram[((size_t)b * MONOMIALS + m) * stride + (size_t)c] = form[m];
+                if (b == c) {
+                    diagonal[m * stride + (size_t)c] = form[m];
+                }
+            }
+        }
+    }
+    arena_give(&call->arena, full);
+    return 1;
+}
+
+static int make_scratch(Call *call, const Problem *problem, const Model *model, int packed,
+                        Scratch *scratch) {
+    const size_t rows = 3 * (size_t)problem->frames, b = (size_t)model->bones, stride = padded(model->bones);
+    Arena *arena = &call->arena;
+    scratch->x = arena_take(arena, rows * BLOCK, sizeof(double));
+    scratch->d = arena_take(arena, BLOCK * b * 4, sizeof(double));
+    scratch->wp = arena_take(arena, BLOCK * b * 4, sizeof(double));
+    scratch->at_hand = arena_take(arena, b, sizeof(int));
+    scratch->local = arena_take(arena, b, sizeof(int));
+    scratch->mean = arena_take(arena, b, sizeof(double));
+    scratch->allowed = arena_take(arena, b, 1);
+    scratch->view.linear = arena_take(arena, b, sizeof(double));
+    scratch->view.rows = arena_take(arena, b * stride, sizeof(double));
+    scratch->view.ready = arena_take(arena, b, 1);
+    scratch->view.own = arena_take(arena, b, sizeof(double));
+    scratch->view.slope = arena_take(arena, b, sizeof(double));
+    if (packed) {
+        scratch->m = arena_take(arena, rows * b * 4, sizeof(double));
+        scratch->c = arena_take(arena, rows * b * 4, sizeof(double));
+        scratch->gram = arena_take(arena, b * MONOMIALS * stride, sizeof(double));
+        scratch->diagonal = arena_take(arena, MONOMIALS * stride, sizeof(double));
+    }
+    return !arena->failed;
+}
+
+/* 1 when a block can do with fewer bones than all. */
+static int is_packed(const PassPlan *plan) {
+    return plan->bytes > 0 || (!plan->solve_weights && !plan->removal_cost);
+}
+
+/* Lists the bones that the block's vertices may use or keep, at least one; returns their number. */
+static int list_bones(const Pass *pass, Scratch *s, int v0, int v1) {
+    const Model *model = pass->model;
+    const PassPlan *plan = pass->plan;
+    memset(s->local, -1, (size_t)model->bones * sizeof *s->local);
+    for (int v = v0; v < v1; v++) {
+        for (int k = 0; k < model->influences; k++) {
+            const int b = model->bone[(size_t)v * (size_t)model->influences + (size_t)k];
+            if (b >= 0 && (keeps_weights(pass, v) || model->held_group[b] || plan->given_error)) {
+                s->local[b] = 0;
+            }
+        }
+        for (int byte = 0; byte < plan->bytes && (plan->solve_weights || plan->removal_cost); byte++) {
+            unsigned bits = plan->candidates[(size_t)v * (size_t)plan->bytes + (size_t)byte];
+            for (int b = 8 * byte; bits; b++, bits >>= 1) {
+                if (bits & 1) {
+                    s->local[b] = 0;
+                }
+            }
+        }
+    }
+    int n = 0;
+    for (int b = 0; b < model->bones; b++) {
+        if (s->local[b] == 0 || (n == 0 && b == model->bones - 1)) {
+            s->local[b] = n;
+            s->at_hand[n++] = b;
+        }
+    }
+    return n;
+}
+
+static int list_all(const Pass *pass, Scratch *s) {
+    for (int b = 0; b < pass->model->bones; b++) {
+        s->at_hand[b] = s->local[b] = b;
+    }
+    return pass->model->bones;
+}
+
+/* Gathers what the bones at hand need, so that products run over them alone. */
+static void pack_bones(const Pass *pass, Scratch *s, int n) {
+    const Model *model = pass->model;
+    const size_t rows = 3 * (size_t)pass->problem->frames, stride = padded(n), all = (size_t)pass->stride;
+    for (size_t row = 0; row < rows; row++) {
+        const double *from = model->transform + row * (size_t)model->capacity * 4;
+        double *to = s->m + row * (size_t)n * 4;
+        for (int i = 0; i < n; i++) {
+            memcpy(to + 4 * i, from + 4 * s->at_hand[i], 4 * sizeof *to);
+        }
+    }
+    for (int i = 0; i < n; i++) {
+        for (size_t m = 0; m < MONOMIALS; m++) {
+            const double *from = pass->gram + ((size_t)s->at_hand[i] * MONOMIALS + m) * all;
+            double *to = s->gram + ((size_t)i * MONOMIALS + m) * stride;
+            for (int j = 0; j < n; j++) {
+                to[j] = from[s->at_hand[j]];
+            }
+            s->diagonal[m * stride + (size_t)i] = to[i];
+        }
+    }
+}
+
+static void widen(const float *from, size_t count, double *to) {
+    for (size_t i = 0; i < count; i++) {
+        to[i] = from[i];
+    }
+}
+
+/* C of the lane += X (w p~)' over the block */
+static void add_products(const Pass *pass, Scratch *s, int n, int packed, double *lane_c) {
+    const int rows = 3 * pass->problem->frames, ld = 4 * pass->model->capacity;
+    if (!packed) {
+        lapack_multiply_nn(rows, 4 * n, BLOCK, s->x, BLOCK, s->wp, 4 * n, 1.0, lane_c, ld);
+        return;
+    }
+    lapack_multiply_nn(rows, 4 * n, BLOCK, s->x, BLOCK, s->wp, 4 * n, 0.0, s->c, 4 * n);
+    for (int row = 0; row < rows; row++) {
+        double *to = lane_c + (size_t)row * (size_t)ld;
+        const double *from = s->c + (size_t)row * 4 * (size_t)n;
+        for (int i = 0; i < n; i++) {
+            for (int m = 0; m < 4; m++) {
+                to[4 * s->at_hand[i] + m] += from[4 * i + m];
+            }
+        }
+    }
+}
+
+static double block_objective(const Pass *pass, int block) {
+    const int v0 = block * BLOCK, left = pass->problem->vertices - v0;
+    double sum = 0;
+    for (int v = v0; v < v0 + (left < BLOCK ? left : BLOCK); v++) {
+        sum += vertex_objective(pass, v);
+    }
+    return sum;
+}
+
+/* lane_c: NULL when no moments are wanted */
+static void run_block(const Pass *pass, Scratch *s, int block, double *lane_c, double *lane_u, double *cost) {
+    const Problem *problem = pass->problem;
+    const Model *model = pass->model;
+    const size_t rows = 3 * (size_t)problem->frames;
+    const int v0 = block * BLOCK, v1 = v0 + BLOCK < problem->vertices ? v0 + BLOCK : problem->vertices;
+    const int packed = is_packed(pass->plan);
+    const int n = packed ? list_bones(pass, s, v0, v1) : list_all(pass, s);
+    if (packed) {
+        pack_bones(pass, s, n);
+    }
+    widen(problem->x + (size_t)block * rows * BLOCK, rows * BLOCK, s->x);
+    lapack_multiply_tn(BLOCK, 4 * n, (int)rows, s->x, BLOCK, packed ? s->m : model->transform,
+                       packed ? 4 * n : 4 * model->capacity, 0.0, s->d, 4 * n);
+    s->view.n = n;
+    s->view.stride = packed ? (int)padded(n) : pass->stride;
+    s->view.gram = packed ? s->gram : pass->gram;
+    s->view.diagonal = packed ? s->diagonal : pass->diagonal;
+    s->view.allowed = s->allowed;
+    if (lane_c) {
+        memset(s->wp, 0, (size_t)BLOCK * 4 * (size_t)n * sizeof *s->wp);
+    }
+    for (int v = v0; v < v1; v++) {
+        const double *d = s->d + (size_t)(v - v0) * 4 * (size_t)n;
+        Support support;
+        vertex_solve(pass, s, n, v, d, &support);
+        if (cost) {
+            vertex_removal_costs(pass, s, n, v, d, &support, cost);
+        }
+        if (lane_c) {
+            vertex_moments(pass, s, v, &support, s->wp + (size_t)(v - v0) * 4 * (size_t)n, lane_u);
+        }
+    }
+    if (lane_c) {
+        add_products(pass, s, n, packed, lane_c);
+    }
+}
+
+static void run_lane(void *user, int lane, int worker) {
+    const Pass *pass = user;
+    Moments *moments = pass->moments;
+    const size_t bones = (size_t)pass->model->capacity, rows = 3 * (size_t)pass->problem->frames;
+    double *c = pass->plan->only ? NULL : moments->lane_c + (size_t)lane * rows * bones * 4;
+    double *u = moments->lane_u + (size_t)lane * bones * bones * MONOMIALS;
+    double *sums = moments->lane_sums + (size_t)lane * (bones + 1);
+    if (c) {
+        memset(c, 0, rows * bones * 4 * sizeof *c);
+        memset(u, 0, bones * bones * MONOMIALS * sizeof *u);
+    }
+    memset(sums, 0, (bones + 1) * sizeof *sums);
+    const int64_t blocks = pass->problem->blocks;
+    const int begin = (int)(blocks * lane / moments->lanes),
+              end = (int)(blocks * (lane + 1) / moments->lanes);
+    for (int block = begin; block < end && !pass->call->cancelled; block++) {
+        if (worker == 0) {
+            call_poll(pass->call, -1);
+        }
+        if (!pass->plan->only || pass->plan->only[block]) {
+            run_block(pass, &pass->scratch[worker], block, c, u, pass->plan->removal_cost ? sums : NULL);
+        }
+        sums[bones] += block_objective(pass, block);
+    }
+}
+
+/* Adds the lanes in their order; one task a frame, the last one for U and the sums. */
+static void add_lanes(void *user, int task, int worker) {
+    const Pass *pass = user;
+    (void)worker;
+    Moments *moments = pass->moments;
+    const size_t bones = (size_t)pass->model->capacity, rows = 3 * (size_t)pass->problem->frames;
+    const int whole = task == pass->problem->frames;
+    const size_t stride = whole ? bones * bones * MONOMIALS : rows * bones * 4;
+    const size_t count = whole ? stride : 12 * bones, offset = whole ? 0 : (size_t)task * 12 * bones;
+    double *to = (whole ? moments->u : moments->c) + offset;
+    const double *from = (whole ? moments->lane_u : moments->lane_c) + offset;
+    memcpy(to, from, count * sizeof *to);
+    for (size_t lane = 1; lane < (size_t)moments->lanes; lane++) {
+        const double *more = from + lane * stride;
+        for (size_t i = 0; i < count; i++) {
+            to[i] += more[i];
+        }
+    }
+}
+
+/* U[b][c] was summed for c <= b only. */
+static void mirror_u(const Model *model, double *u) {
+    const size_t bones = (size_t)model->capacity;
+    for (size_t b = 0; b < (size_t)model->bones; b++) {
+        for (size_t c = 0; c < b; c++) {
+            memcpy(u + (c * bones + b) * MONOMIALS, u + (b * bones + c) * MONOMIALS, MONOMIALS * sizeof *u);
+        }
+    }
+}
+
+static double add_sums(const Moments *moments, const Model *model, double *removal_cost) {
+    const size_t bones = (size_t)model->capacity;
+    double sum = 0;
+    for (int b = 0; b < model->bones && removal_cost; b++) {
+        removal_cost[b] = 0;
+    }
+    for (size_t lane = 0; lane < (size_t)moments->lanes; lane++) {
+        sum += moments->lane_sums[lane * (bones + 1) + bones];
+        for (int b = 0; b < model->bones && removal_cost; b++) {
+            removal_cost[b] += moments->lane_sums[lane * (bones + 1) + (size_t)b];
+        }
+    }
+    return sum;
+}
+
+/* Smoothing reads neighbours that the same pass changes: it works on a copy. */
+static int copy_weights(Call *call, const Problem *problem, const Model *model, Pass *pass) {
+    const size_t count = (size_t)problem->vertices * (size_t)model->influences;
+    int *bone = arena_take(&call->arena, count, sizeof *bone);
+    double *weight = arena_take(&call->arena, count, sizeof *weight);
+    if (!bone || !weight) {
+        return 0;
+    }
+    memcpy(bone, model->bone, count * sizeof *bone);
+    memcpy(weight, model->weight, count * sizeof *weight);
+    pass->old_bone = bone;
+    pass->old_weight = weight;
+    return 1;
+}
+
+double pass_run(Call *call, const Problem *problem, Model *model, Moments *moments, const PassPlan *plan) {
+    ArenaPiece *mark = arena_mark(&call->arena);
+    const size_t stride = padded(model->bones), bones = (size_t)model->bones;
+    const int workers = pool_workers(call->pool);
+    double *gram = arena_take(&call->arena, bones * MONOMIALS * stride, sizeof *gram);
+    double *diagonal = arena_take(&call->arena, MONOMIALS * stride, sizeof *diagonal);
+    Scratch *scratch = arena_take(&call->arena, (size_t)workers, sizeof *scratch);
+    Pass pass = {.call = call,
+                 .problem = problem,
+                 .model = model,
+                 .moments = moments,
+                 .plan = plan,
+                 .gram = gram,
+                 .diagonal = diagonal,
+                 .stride = (int)stride,
+                 .holds_groups = memchr(model->held_group, 1, bones) != NULL,
+                 .scratch = scratch};
+    int ready = !call->arena.failed && make_gram(call, problem, model, gram, diagonal, stride);
+    for (int i = 0; i < workers && ready; i++) {
+        ready = make_scratch(call, problem, model, is_packed(plan), &scratch[i]);
+    }
+    if (ready && plan->smoothing > 0) {
+        ready = copy_weights(call, problem, model, &pass);
+    }
+    double sum = 0;
+    if (ready) {
+        pool_run(call->pool, moments->lanes, run_lane, &pass);
+        if (!plan->only) {
+            pool_run(call->pool, problem->frames + 1, add_lanes, &pass);
+            mirror_u(model, moments->u);
+        }
+        sum = add_sums(moments, model, plan->removal_cost);
+    }
+    arena_return(&call->arena, mark);
+    return sum;
+}

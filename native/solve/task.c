@@ -1,0 +1,106 @@
+/* task.c - the stages that a decomposition is put together from: how hard to try, a search for a number of bones, and
+ * the descent on all vertices and frames. */
+#include "solve/task.h"
+
+#include "descent/descent.h"
+#include "search/claim.h"
+#include "search/explore.h"
+#include "search/levels.h"
+#include "starts/reseed.h"
+
+/* vertices frames surplus warm between after cycles warm after tolerance refine tolerance reach */
+static const Effort EFFORTS[3] = {
+    [OSSIFY_DRAFT] = {1000, 24, 1.00, 8, 0, 3, 0, 6, 6, 1e-3, 4, 1e-3, 0},
+    [OSSIFY_NORMAL] = {1500, 24, 1.15, 6, 2, 10, 3, 6, 8, 3e-4, 10, 3e-4, 0},
+    [OSSIFY_BEST] = {4000, 64, 1.33, 12, 3, 30, 24, 6, 12, 1e-4, 80, 2e-5, 0},
+};
+
+/* Regions take longer to find their places than bones do: with fewer iterations a cycle comes back worse
+ * than it went, and is taken back although its bones were better. */
+static const Effort LOCAL_BEST = {4000, 64, 1.33, 12, 6, 30, 16, 12, 30, 1e-4, 80, 2e-5, 0.05};
+
+/* Bones that shall be joined have to be parts: from more of them, and in more cycles, parts are found. */
+static const Effort JOINTED_NORMAL = {1500, 24, 1.80, 12, 3, 10, 13, 6, 8, 3e-4, 10, 3e-4, 0};
+
+enum { SAMPLED_A_BONE = 60 };
+
+static const double SAMPLE_MARGIN = 0.85; /* a sample's E_RMS flatters: `until` asks this much more of it */
+
+const Effort *task_effort_of(int64_t quality) {
+    return &EFFORTS[quality];
+}
+
+const Effort *task_effort(const ossify_settings *settings) {
+    const int local_best = settings->quality == OSSIFY_BEST && settings->locality;
+    if (settings->jointed && settings->bone_kind == OSSIFY_RIGID && settings->quality == OSSIFY_NORMAL) {
+        return &JOINTED_NORMAL;
+    }
+    return local_best ? &LOCAL_BEST : &EFFORTS[settings->quality];
+}
+
+void task_share(Call *call, double from, double to) {
+    call->from = from;
+    call->to = to;
+}
+
+int64_t task_end(const Task *task, int how, double enough, const Model *model) {
+    const double squared = model_squared_error(&task->whole, model);
+    const int reached = enough > 0 && squared <= enough;
+    const int converged = how == 1 || (how == 2 && enough <= 0) || /* 2: nothing is left to lower */
+                          reseed_is_explained(&task->whole, squared / task->whole.vertices);
+    return reached ? OSSIFY_REACHED : converged ? OSSIFY_CONVERGED : OSSIFY_OUT_OF_ITERATIONS;
+}
+
+int64_t task_refine(Task *task, const Effort *effort, int bones, double expected, Model *model) {
+    Call *call = task->call;
+    const ossify_settings *settings = call->settings;
+    const int most = settings->iterations > 0 ? (int)settings->iterations : effort->refine;
+    const double enough = settings->until > 0 ? problem_squared(&task->whole, settings->until) : 0;
+    Descent descent;
+    call_stage(call, OSSIFY_STAGE_REFINE);
+    if (!descent_make(call, &task->whole, model, &descent)) {
+        return call_ended(call);
+    }
+    descent.wanted = bones;
+    descent.expected = expected;
+    descent.least_radii = effort->least_reach;
+    descent.smoothness = settings->smoothness;
+    descent.steep_most = settings->iterations > 0 ? 0 : STEEP_ITERATIONS;
+    descent_restart(&descent);
+    /* repairs would take more iterations than were asked for */
+    const Effort *repairs = settings->iterations > 0 ? NULL : effort;
+    const int how = explore_complete(&descent, most, effort->refine_tolerance, enough, repairs);
+    if (how < 0 || (bones > 0 && !claim_places(&descent, bones))) {
+        return call_ended(call);
+    }
+    call->info->iterations = descent.iterations;
+    return task_end(task, how, enough, model);
+}
+
+int64_t task_solve_count(Task *task, int bones, const Effort *effort, Model *model) {
+    Call *call = task->call;
+    const ossify_settings *settings = call->settings;
+    const double from = call->from, all = call->to - call->from;
+    const double until = settings->until * SAMPLE_MARGIN;
+    Effort searching = *effort;
+    Levels levels;
+    Model few;
+    bones = bones < task->whole.vertices ? bones : task->whole.vertices;
+    if (effort->cycles > 0 && searching.sample_vertices < SAMPLED_A_BONE * bones) {
+        searching.sample_vertices = SAMPLED_A_BONE * bones;
+    }
+    if (!model_make(call, &task->whole, explore_capacity(bones, effort), (int)settings->influences, model)) {
+        return call_ended(call);
+    }
+    ArenaPiece *mark = arena_mark(&call->arena);
+    task_share(call, from, from + 0.5 * all);
+    const int found = levels_make(call, &task->whole, &searching, &levels) &&
+                      model_make(call, &levels.few, model->capacity, model->influences, &few) &&
+                      explore(call, &levels.few, bones, effort, problem_squared(&levels.few, until), &few) &&
+                      levels_carry(call, &task->whole, &levels, &few, 0, model);
+    const double expected =
+        found ? model_squared_error(&levels.few, &few) * task->whole.frames / levels.few.frames : 0;
+    arena_return(&call->arena, mark);
+    task_share(call, from + 0.5 * all, from + all);
+    return found ? task_refine(task, effort, bones, expected, model) : call_ended(call);
+}

@@ -12,8 +12,9 @@ const char *ossify_version(void) {
 }
 
 void ossify_default_settings(ossify_settings *settings) {
-    if (settings == NULL)
+    if (settings == NULL) {
         return;
+    }
     *settings = (ossify_settings){
         .struct_size = sizeof *settings,
         .bones = 32,

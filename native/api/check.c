@@ -34,11 +34,13 @@ _Static_assert(sizeof(ossify_skeleton) == 22 * 8, "no padding");
 static int bad_struct(ossify_info *info, const char *argument, const char *type, const void *given,
                       size_t expected) {
     int64_t size;
-    if (given == NULL)
+    if (given == NULL) {
         return BAD(info, "%s is NULL: give the address of an %s", argument, type);
+    }
     memcpy(&size, given, sizeof size);
-    if (size == (int64_t)expected)
+    if (size == (int64_t)expected) {
         return 0;
+    }
     return BAD(info,
                "%s has size %" PRId64 ", this library (%s) expects %d: the caller was built for another "
                "version, or did not set struct_size",
@@ -46,17 +48,20 @@ static int bad_struct(ossify_info *info, const char *argument, const char *type,
 }
 
 static int bad_whole(ossify_info *info, const char *name, int64_t value, int64_t least, int64_t most) {
-    if (value >= least && value <= most)
+    if (value >= least && value <= most) {
         return 0;
+    }
     return BAD(info, "%s is %" PRId64 ": it must be %" PRId64 "..%" PRId64, name, value, least, most);
 }
 
 static int bad_array(ossify_info *info, const char *name, const void *array, size_t item, const char *shape) {
-    if (array == NULL)
+    if (array == NULL) {
         return BAD(info, "%s is NULL: it must point to an array %s", name, shape);
-    if ((uintptr_t)array % item != 0)
+    }
+    if ((uintptr_t)array % item != 0) {
         return BAD(info, "%s is not aligned: its address must be a multiple of %d; give a copy", name,
                    (int)item);
+    }
     return 0;
 }
 
@@ -81,17 +86,20 @@ static int bad_poses(ossify_info *info, const ossify_poses *poses) {
 }
 
 static int bad_memory(ossify_info *info, const ossify_settings *settings) {
-    if (settings->allocate != NULL && settings->release == NULL)
+    if (settings->allocate != NULL && settings->release == NULL) {
         return BAD(info, "settings.allocate is set but settings.release is NULL: set both or neither");
-    if (settings->allocate == NULL && settings->release != NULL)
+    }
+    if (settings->allocate == NULL && settings->release != NULL) {
         return BAD(info, "settings.release is set but settings.allocate is NULL: set both or neither");
+    }
     return 0;
 }
 
 static int bad_budget(ossify_info *info, const ossify_settings *settings) {
     if (settings->budget_kind == OSSIFY_BUDGET_NONE || settings->budget_kind == OSSIFY_BUDGET_PARTS ||
-        (settings->budget > 0 && isfinite(settings->budget)))
+        (settings->budget > 0 && isfinite(settings->budget))) {
         return 0;
+    }
     return BAD(info,
                "settings.budget is %s: with budget_kind %" PRId64
                " it must be a number above 0, in percent of "
@@ -100,15 +108,18 @@ static int bad_budget(ossify_info *info, const ossify_settings *settings) {
 }
 
 static int bad_reals(ossify_info *info, const ossify_settings *settings) {
-    if (!(settings->smoothness >= 0 && settings->smoothness <= MOST_SMOOTHNESS))
+    if (!(settings->smoothness >= 0 && settings->smoothness <= MOST_SMOOTHNESS)) {
         return BAD(info, "settings.smoothness is %s: it must be 0..%g",
                    sentence_number(settings->smoothness).letters, MOST_SMOOTHNESS);
-    if (!(settings->until >= 0 && isfinite(settings->until)))
+    }
+    if (!(settings->until >= 0 && isfinite(settings->until))) {
         return BAD(info, "settings.until is %s: it must be 0 (never stop early) or an error above 0",
                    sentence_number(settings->until).letters);
-    if (!(settings->start_tolerance >= 0 && isfinite(settings->start_tolerance)))
+    }
+    if (!(settings->start_tolerance >= 0 && isfinite(settings->start_tolerance))) {
         return BAD(info, "settings.start_tolerance is %s: it must be 0 (to the count) or an error above 0",
                    sentence_number(settings->start_tolerance).letters);
+    }
     return bad_budget(info, settings);
 }
 
@@ -146,8 +157,9 @@ static int bad_rig(ossify_info *info, const ossify_rig *rig) {
 }
 
 static int bad_bones_in_use(ossify_info *info, const ossify_rig *rig) {
-    if (rig->bones >= 1 && rig->bones <= rig->bone_capacity)
+    if (rig->bones >= 1 && rig->bones <= rig->bone_capacity) {
         return 0;
+    }
     return BAD(info,
                "rig.bones is %" PRId64 ": the rig must come with 1..%" PRId64 " bones (its bone_capacity)",
                rig->bones, rig->bone_capacity);
@@ -156,48 +168,55 @@ static int bad_bones_in_use(ossify_info *info, const ossify_rig *rig) {
 /* What is held must be given. */
 static int bad_held(ossify_info *info, const ossify_rig *rig, const char *name, const uint8_t *held,
                     int64_t given, const char *flag) {
-    if (held == NULL || rig->given & given)
+    if (held == NULL || rig->given & given) {
         return 0;
+    }
     return BAD(info, "rig.held_%s is set but rig.given is %" PRId64 ": add %s, or set held_%s to NULL", name,
                rig->given, flag, name);
 }
 
 static int bad_given(ossify_info *info, const ossify_rig *rig) {
     if (bad_whole(info, "rig.given", rig->given, OSSIFY_GIVEN_NOTHING,
-                  OSSIFY_GIVEN_TRANSFORMS + OSSIFY_GIVEN_WEIGHTS))
+                  OSSIFY_GIVEN_TRANSFORMS + OSSIFY_GIVEN_WEIGHTS)) {
         return 1;
+    }
     if (bad_held(info, rig, "transforms", rig->held_transforms, OSSIFY_GIVEN_TRANSFORMS,
                  "OSSIFY_GIVEN_TRANSFORMS") ||
         bad_held(info, rig, "vertices", rig->held_vertices, OSSIFY_GIVEN_WEIGHTS, "OSSIFY_GIVEN_WEIGHTS") ||
         bad_held(info, rig, "groups", rig->held_groups, OSSIFY_GIVEN_WEIGHTS, "OSSIFY_GIVEN_WEIGHTS") ||
         bad_held(info, rig, "rest", rig->held_rest, OSSIFY_GIVEN_TRANSFORMS | OSSIFY_GIVEN_WEIGHTS,
-                 "OSSIFY_GIVEN_TRANSFORMS or OSSIFY_GIVEN_WEIGHTS"))
+                 "OSSIFY_GIVEN_TRANSFORMS or OSSIFY_GIVEN_WEIGHTS")) {
         return 1;
+    }
     return rig->given != OSSIFY_GIVEN_NOTHING && bad_bones_in_use(info, rig);
 }
 
 /* What is right by itself but not together. */
 static int bad_together(ossify_info *info, const ossify_poses *poses, const ossify_settings *settings,
                         const ossify_rig *rig) {
-    if (settings->influences > rig->influences)
+    if (settings->influences > rig->influences) {
         return BAD(info,
                    "settings.influences is %" PRId64 ", but the rig's arrays have room for %" PRId64
                    ": make rig.influences larger or ask for fewer",
                    settings->influences, rig->influences);
-    if (rig->given == OSSIFY_GIVEN_NOTHING && settings->bones > rig->bone_capacity)
+    }
+    if (rig->given == OSSIFY_GIVEN_NOTHING && settings->bones > rig->bone_capacity) {
         return BAD(info,
                    "settings.bones is %" PRId64 ", but the rig's arrays have room for %" PRId64
                    ": make rig.bone_capacity larger or ask for fewer",
                    settings->bones, rig->bone_capacity);
-    if (rig->given != OSSIFY_GIVEN_NOTHING && settings->budget_kind != OSSIFY_BUDGET_NONE)
+    }
+    if (rig->given != OSSIFY_GIVEN_NOTHING && settings->budget_kind != OSSIFY_BUDGET_NONE) {
         return BAD(info,
                    "settings.budget_kind is %" PRId64 " and rig.given is %" PRId64
                    ": a given rig fixes the number of bones; set budget_kind to OSSIFY_BUDGET_NONE",
                    settings->budget_kind, rig->given);
-    if (poses->rest == NULL && settings->rest_mode == OSSIFY_REST_FIXED)
+    }
+    if (poses->rest == NULL && settings->rest_mode == OSSIFY_REST_FIXED) {
         return BAD(info,
                    "poses.rest is NULL and settings.rest_mode is OSSIFY_REST_FIXED: there is nothing to "
                    "keep fixed; give a rest pose or choose another rest_mode");
+    }
     return 0;
 }
 
@@ -211,8 +230,9 @@ static int bad_evaluation(ossify_info *info, const ossify_evaluation *evaluation
 static int bad_pairs_shape(ossify_info *info, const char *name, int64_t count, const int32_t *pairs) {
     char what[32];
     snprintf(what, sizeof what, "skeleton.%s_count", name);
-    if (bad_whole(info, what, count, 0, MOST_PAIRS))
+    if (bad_whole(info, what, count, 0, MOST_PAIRS)) {
         return 1;
+    }
     snprintf(what, sizeof what, "skeleton.%s", name);
     return count > 0 && bad_array(info, what, pairs, sizeof(int32_t), "[count][2]");
 }
@@ -243,8 +263,9 @@ static int bad_skeleton(ossify_info *info, const ossify_rig *rig, const ossify_s
 }
 
 int check_info(ossify_info *info) {
-    if (info == NULL || info->struct_size != (int64_t)sizeof *info)
+    if (info == NULL || info->struct_size != (int64_t)sizeof *info) {
         return 0;
+    }
     *info = (ossify_info){.struct_size = sizeof *info, .erms = -1, .rms_percent = -1, .maximum_percent = -1};
     return 1;
 }
@@ -252,44 +273,50 @@ int check_info(ossify_info *info) {
 int64_t check_decompose(const ossify_poses *poses, const ossify_settings *settings, const ossify_rig *rig,
                         ossify_info *info) {
     if (bad_poses(info, poses) || bad_settings(info, settings) || bad_rig(info, rig) ||
-        bad_given(info, rig) || bad_together(info, poses, settings, rig))
+        bad_given(info, rig) || bad_together(info, poses, settings, rig)) {
         return OSSIFY_BAD_ARGUMENT;
+    }
     return 0;
 }
 
 int64_t check_whole(const ossify_poses *poses, const ossify_settings *settings, const ossify_rig *rig,
                     ossify_info *info) {
     if (bad_poses(info, poses) || bad_settings(info, settings) || bad_rig(info, rig) ||
-        bad_bones_in_use(info, rig))
+        bad_bones_in_use(info, rig)) {
         return OSSIFY_BAD_ARGUMENT;
+    }
     return 0;
 }
 
 int64_t check_added_bone(const ossify_poses *poses, const ossify_rig *rig, int64_t vertex, int64_t split,
                          ossify_info *info) {
     if (bad_whole(info, "vertex", vertex, -1, poses->vertex_count - 1) ||
-        bad_whole(info, "split", split, -1, rig->bones - 1))
+        bad_whole(info, "split", split, -1, rig->bones - 1)) {
         return OSSIFY_BAD_ARGUMENT;
-    if (rig->bones == rig->bone_capacity)
+    }
+    if (rig->bones == rig->bone_capacity) {
         return sentence_refuse(info, OSSIFY_BAD_ARGUMENT,
                                "rig.bones is %" PRId64
                                " and so is rig.bone_capacity: make the rig's arrays larger, or "
                                "remove a bone first",
                                rig->bones);
-    if (split >= 0 && rig->held_groups != NULL && rig->held_groups[split])
+    }
+    if (split >= 0 && rig->held_groups != NULL && rig->held_groups[split]) {
         return sentence_refuse(info, OSSIFY_BAD_ARGUMENT,
                                "rig.held_groups[%" PRId64
                                "] is set: a bone that keeps its weights cannot be split; let "
                                "go of it first",
                                split);
+    }
     return 0;
 }
 
 int64_t check_connect(const ossify_poses *poses, const ossify_settings *settings, const ossify_rig *rig,
                       const ossify_skeleton *skeleton, ossify_info *info) {
     if (bad_shape(info, poses) || bad_settings(info, settings) || bad_rig(info, rig) ||
-        bad_bones_in_use(info, rig) || bad_skeleton(info, rig, skeleton))
+        bad_bones_in_use(info, rig) || bad_skeleton(info, rig, skeleton)) {
         return OSSIFY_BAD_ARGUMENT;
+    }
     return 0;
 }
 
@@ -297,29 +324,34 @@ int64_t check_connect(const ossify_poses *poses, const ossify_settings *settings
 static int bad_articulation(ossify_info *info, const ossify_poses *poses, const ossify_settings *settings,
                             const ossify_rig *rig) {
     const int64_t whole = OSSIFY_GIVEN_TRANSFORMS | OSSIFY_GIVEN_WEIGHTS;
-    if (rig->given != whole)
+    if (rig->given != whole) {
         return BAD(info,
                    "rig.given is %" PRId64
                    ": a refit about joints starts from a whole rig; decompose first and "
                    "set it to OSSIFY_GIVEN_TRANSFORMS + OSSIFY_GIVEN_WEIGHTS",
                    rig->given);
-    if (settings->bone_kind != OSSIFY_RIGID)
+    }
+    if (settings->bone_kind != OSSIFY_RIGID) {
         return BAD(info, "settings.bone_kind is %" PRId64 ": bones that turn about joints are OSSIFY_RIGID",
                    settings->bone_kind);
-    for (int64_t i = 0; rig->held_transforms != NULL && i < poses->frame_count * rig->bones; i++)
-        if (rig->held_transforms[i])
+    }
+    for (int64_t i = 0; rig->held_transforms != NULL && i < poses->frame_count * rig->bones; i++) {
+        if (rig->held_transforms[i]) {
             return BAD(info,
                        "rig.held_transforms[%" PRId64 "][%" PRId64 "] is set: joints that hold move every "
                        "bone; hold none, or leave the bones free",
                        i / rig->bones, i % rig->bones);
+        }
+    }
     return 0;
 }
 
 int64_t check_articulate(const ossify_poses *poses, const ossify_settings *settings, const ossify_rig *rig,
                          const ossify_skeleton *skeleton, ossify_info *info) {
     if (check_decompose(poses, settings, rig, info) < 0 || bad_articulation(info, poses, settings, rig) ||
-        bad_skeleton(info, rig, skeleton))
+        bad_skeleton(info, rig, skeleton)) {
         return OSSIFY_BAD_ARGUMENT;
+    }
     return 0;
 }
 
@@ -328,7 +360,8 @@ int64_t check_evaluate(const ossify_poses *poses, const ossify_rig *rig, const o
     if (bad_poses(info, poses) || bad_rig(info, rig) || bad_bones_in_use(info, rig) ||
         (settings != NULL && (bad_struct(info, "settings", "ossify_settings", settings, sizeof *settings) ||
                               bad_memory(info, settings))) ||
-        bad_evaluation(info, evaluation))
+        bad_evaluation(info, evaluation)) {
         return OSSIFY_BAD_ARGUMENT;
+    }
     return 0;
 }

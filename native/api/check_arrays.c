@@ -24,8 +24,9 @@ static void scan_task(void *user, int task, int worker) {
     Scan *scan = user;
     int64_t begin = scan->begin + task * scan->task_items, end = begin + scan->task_items;
     (void)worker;
-    if (end > scan->items)
+    if (end > scan->items) {
         end = scan->items;
+    }
     scan->found[task] = scan->find(scan->array, begin, end);
 }
 
@@ -37,12 +38,15 @@ static int64_t first_fault(Call *call, FindFault find, const void *array, int64_
     for (; scan.begin < items; scan.begin += SCAN_TASKS * scan.task_items) {
         const int64_t left = (items - scan.begin + scan.task_items - 1) / scan.task_items;
         const int tasks = left < SCAN_TASKS ? (int)left : SCAN_TASKS;
-        if (call_poll(call, 0))
+        if (call_poll(call, 0)) {
             return -1;
+        }
         pool_run(call->pool, tasks, scan_task, &scan);
-        for (int t = 0; t < tasks; t++)
-            if (scan.found[t] >= 0)
+        for (int t = 0; t < tasks; t++) {
+            if (scan.found[t] >= 0) {
                 return scan.found[t];
+            }
+        }
     }
     return -1;
 }
@@ -58,20 +62,25 @@ static int64_t find_position(const void *array, int64_t begin, int64_t end) {
     const float *x = array;
     const int32_t largest = magnitude_bits(LARGEST);
     int any = 0;
-    for (int64_t i = begin; i < end; i++)
+    for (int64_t i = begin; i < end; i++) {
         any |= magnitude_bits(x[i]) > largest;
-    if (any)
-        for (int64_t i = begin; i < end; i++)
-            if (magnitude_bits(x[i]) > largest)
+    }
+    if (any) {
+        for (int64_t i = begin; i < end; i++) {
+            if (magnitude_bits(x[i]) > largest) {
                 return i;
+            }
+        }
+    }
     return -1;
 }
 
 static int bad_frames(Call *call, const ossify_poses *poses) {
     const int64_t frame = 3 * poses->vertex_count;
     const int64_t i = first_fault(call, find_position, poses->frames, frame * poses->frame_count, 1);
-    if (i < 0)
+    if (i < 0) {
         return atomic_load(&call->cancelled);
+    }
     return BAD(
         call->info,
         "frames[%" PRId64 "][%" PRId64 "][%" PRId64 "] is %s: every position must be finite and within "
@@ -81,8 +90,9 @@ static int bad_frames(Call *call, const ossify_poses *poses) {
 
 static int bad_rest(Call *call, const char *name, const float *rest, int64_t vertices) {
     const int64_t i = rest == NULL ? -1 : first_fault(call, find_position, rest, 3 * vertices, 1);
-    if (i < 0)
+    if (i < 0) {
         return atomic_load(&call->cancelled);
+    }
     return BAD(call->info,
                "%s[%" PRId64 "][%" PRId64
                "] is %s: every position must be finite and within %g; repair the mesh",
@@ -92,16 +102,19 @@ static int bad_rest(Call *call, const char *name, const float *rest, int64_t ver
 /* A negative index is a large one without its sign. */
 static int64_t find_corner(const void *array, int64_t begin, int64_t end) {
     const ossify_poses *poses = array;
-    for (int64_t i = begin; i < end; i++)
-        if ((uint32_t)poses->triangles[i] >= (uint32_t)poses->vertex_count)
+    for (int64_t i = begin; i < end; i++) {
+        if ((uint32_t)poses->triangles[i] >= (uint32_t)poses->vertex_count) {
             return i;
+        }
+    }
     return -1;
 }
 
 static int bad_triangles(Call *call, const ossify_poses *poses) {
     const int64_t i = first_fault(call, find_corner, poses, 3 * poses->triangle_count, 1);
-    if (i < 0)
+    if (i < 0) {
         return atomic_load(&call->cancelled);
+    }
     return BAD(call->info,
                "triangles[%" PRId64 "][%" PRId64 "] is %" PRId32 ": with %" PRId64 " vertices it must be "
                "0..%" PRId64 "; take triangles and frames from the same mesh",
@@ -114,9 +127,11 @@ static int64_t find_transform(const void *array, int64_t begin, int64_t end) {
     const int64_t numbers = 12 * rig->bones;
     for (int64_t f = begin; f < end; f++) {
         const double *transforms = rig->transforms + f * 12 * rig->bone_capacity;
-        for (int64_t i = 0; i < numbers; i++)
-            if (!(fabs(transforms[i]) <= (double)LARGEST))
+        for (int64_t i = 0; i < numbers; i++) {
+            if (!(fabs(transforms[i]) <= (double)LARGEST)) {
                 return f * numbers + i;
+            }
+        }
     }
     return -1;
 }
@@ -125,8 +140,9 @@ static int bad_transforms(Call *call, const ossify_poses *poses, const ossify_ri
     const int64_t numbers = 12 * rig->bones;
     const int64_t found = first_fault(call, find_transform, rig, poses->frame_count, numbers);
     const int64_t f = found / numbers, i = found % numbers;
-    if (found < 0)
+    if (found < 0) {
         return atomic_load(&call->cancelled);
+    }
     return BAD(call->info,
                "transforms[%" PRId64 "][%" PRId64 "][%" PRId64 "][%" PRId64
                "] is %s: every number of a given "
@@ -140,33 +156,42 @@ typedef enum Fault { NO_FAULT, BONE_UNKNOWN, BONE_TWICE, WEIGHT_OUT_OF_RANGE, WE
 static Fault influence_fault(const ossify_rig *rig, int64_t v, int64_t k) {
     const int32_t *bones = rig->influence_bones + v * rig->influences;
     const float weight = rig->influence_weights[v * rig->influences + k];
-    if (bones[k] < -1 || bones[k] >= rig->bones)
+    if (bones[k] < -1 || bones[k] >= rig->bones) {
         return BONE_UNKNOWN;
-    if (!(weight >= 0 && weight <= 1 + (float)SUM_TOLERANCE))
+    }
+    if (!(weight >= 0 && weight <= 1 + (float)SUM_TOLERANCE)) {
         return WEIGHT_OUT_OF_RANGE;
-    if (bones[k] == -1)
+    }
+    if (bones[k] == -1) {
         return weight > 0 ? WEIGHT_WITHOUT_BONE : NO_FAULT;
-    for (int64_t other = 0; other < k; other++)
-        if (bones[other] == bones[k])
+    }
+    for (int64_t other = 0; other < k; other++) {
+        if (bones[other] == bones[k]) {
             return BONE_TWICE;
+        }
+    }
     return NO_FAULT;
 }
 
 static double weight_sum(const ossify_rig *rig, int64_t v) {
     double sum = 0;
-    for (int64_t k = 0; k < rig->influences; k++)
+    for (int64_t k = 0; k < rig->influences; k++) {
         sum += (double)rig->influence_weights[v * rig->influences + k];
+    }
     return sum;
 }
 
 static int64_t find_weights(const void *array, int64_t begin, int64_t end) {
     const ossify_rig *rig = array;
     for (int64_t v = begin; v < end; v++) {
-        for (int64_t k = 0; k < rig->influences; k++)
-            if (influence_fault(rig, v, k) != NO_FAULT)
+        for (int64_t k = 0; k < rig->influences; k++) {
+            if (influence_fault(rig, v, k) != NO_FAULT) {
                 return v;
-        if (fabs(weight_sum(rig, v) - 1) > SUM_TOLERANCE)
+            }
+        }
+        if (fabs(weight_sum(rig, v) - 1) > SUM_TOLERANCE) {
             return v;
+        }
     }
     return -1;
 }
@@ -202,23 +227,29 @@ static int bad_influence(ossify_info *info, const ossify_rig *rig, int64_t v, in
 static int64_t find_given_weights(const void *array, int64_t begin, int64_t end) {
     const ossify_rig *rig = array;
     for (int64_t v = begin; v < end; v++) {
-        for (int64_t k = 0; k < rig->influences; k++)
-            if (influence_fault(rig, v, k) != NO_FAULT)
+        for (int64_t k = 0; k < rig->influences; k++) {
+            if (influence_fault(rig, v, k) != NO_FAULT) {
                 return v;
+            }
+        }
         if (rig->held_vertices != NULL && rig->held_vertices[v] &&
-            fabs(weight_sum(rig, v) - 1) > SUM_TOLERANCE)
+            fabs(weight_sum(rig, v) - 1) > SUM_TOLERANCE) {
             return v;
+        }
     }
     return -1;
 }
 
 static int bad_weights(Call *call, const ossify_poses *poses, const ossify_rig *rig, FindFault find) {
     const int64_t v = first_fault(call, find, rig, poses->vertex_count, rig->influences);
-    if (v < 0)
+    if (v < 0) {
         return atomic_load(&call->cancelled);
-    for (int64_t k = 0; k < rig->influences; k++)
-        if (bad_influence(call->info, rig, v, k))
+    }
+    for (int64_t k = 0; k < rig->influences; k++) {
+        if (bad_influence(call->info, rig, v, k)) {
             return 1;
+        }
+    }
     return BAD(call->info,
                "influence_weights[%" PRId64 "] sum to %s: the weights of a vertex must sum to 1; "
                "normalise them",
@@ -227,21 +258,25 @@ static int bad_weights(Call *call, const ossify_poses *poses, const ossify_rig *
 
 static int64_t bones_of(const ossify_rig *rig, int64_t v) {
     int64_t count = 0;
-    for (int64_t k = 0; k < rig->influences; k++)
+    for (int64_t k = 0; k < rig->influences; k++) {
         count += rig->influence_weights[v * rig->influences + k] > 0;
+    }
     return count;
 }
 
 static int bad_held_vertices(Call *call, const ossify_poses *poses, const ossify_rig *rig) {
     const int64_t most = call->settings->influences;
-    if (rig->held_vertices == NULL)
+    if (rig->held_vertices == NULL) {
         return 0;
-    for (int64_t v = 0; v < poses->vertex_count; v++)
-        if (rig->held_vertices[v] && bones_of(rig, v) > most)
+    }
+    for (int64_t v = 0; v < poses->vertex_count; v++) {
+        if (rig->held_vertices[v] && bones_of(rig, v) > most) {
             return BAD(call->info,
                        "held_vertices[%" PRId64 "] is set, but that vertex has %" PRId64 " bones and "
                        "settings.influences is %" PRId64 ": allow more, or do not hold it",
                        v, bones_of(rig, v), most);
+        }
+    }
     return 0;
 }
 
@@ -249,11 +284,12 @@ static int bad_held_vertices(Call *call, const ossify_poses *poses, const ossify
 static int64_t held_groups_of(const ossify_rig *rig, int64_t v, double *sum) {
     int64_t count = 0;
     *sum = 0;
-    for (int64_t i = v * rig->influences; i < (v + 1) * rig->influences; i++)
+    for (int64_t i = v * rig->influences; i < (v + 1) * rig->influences; i++) {
         if (rig->influence_weights[i] > 0 && rig->held_groups[rig->influence_bones[i]]) {
             count++;
             *sum += (double)rig->influence_weights[i];
         }
+    }
     return count;
 }
 
@@ -263,30 +299,35 @@ static int bad_held_groups(Call *call, const ossify_poses *poses, const ossify_r
     for (int64_t v = 0; rig->held_groups != NULL && v < poses->vertex_count; v++) {
         double sum;
         const int64_t count = held_groups_of(rig, v, &sum);
-        if (rig->held_vertices != NULL && rig->held_vertices[v])
+        if (rig->held_vertices != NULL && rig->held_vertices[v]) {
             continue;
-        if (count > most)
+        }
+        if (count > most) {
             return BAD(call->info,
                        "vertex %" PRId64 " has %" PRId64 " held groups and settings.influences is %" PRId64
                        ": allow more, or hold fewer",
                        v, count, most);
-        if (sum > 1 + SUM_TOLERANCE)
+        }
+        if (sum > 1 + SUM_TOLERANCE) {
             return BAD(call->info,
                        "the held groups of vertex %" PRId64 " sum to %s: they must leave room, 1 at most; "
                        "normalise them",
                        v, sentence_number(sum).letters);
-        if ((count == most || all) && sum < 1 - SUM_TOLERANCE)
+        }
+        if ((count == most || all) && sum < 1 - SUM_TOLERANCE) {
             return BAD(call->info,
                        "the %" PRId64 " held groups of vertex %" PRId64 " sum to %s and leave no room for "
                        "another bone: allow more influences, hold fewer, or normalise them",
                        count, v, sentence_number(sum).letters);
+        }
     }
     return 0;
 }
 
 static int64_t status_of(Call *call, int refused) {
-    if (!refused)
+    if (!refused) {
         return 0;
+    }
     return atomic_load(&call->cancelled) ? OSSIFY_CANCELLED : OSSIFY_BAD_ARGUMENT;
 }
 
@@ -320,7 +361,8 @@ int64_t check_arrays_connect(Call *call, const ossify_poses *poses, const ossify
 int64_t check_arrays_articulate(Call *call, const ossify_poses *poses, const ossify_rig *rig,
                                 const ossify_skeleton *skeleton) {
     const int64_t status = check_arrays_decompose(call, poses, rig);
-    if (status < 0)
+    if (status < 0) {
         return status;
+    }
     return status_of(call, check_skeleton_tree(call->info, skeleton, rig->bones));
 }

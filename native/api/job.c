@@ -39,17 +39,19 @@ static int64_t watch(void *user, const ossify_progress *progress) {
     ossify_job *job = user;
     int64_t wish = 0;
     note(job, progress);
-    if (job->caller_watch != NULL)
+    if (job->caller_watch != NULL) {
         wish = job->caller_watch(job->caller_watch_user, progress);
+    }
     return wish != 0 || atomic_load(&job->cancel);
 }
 
 static void run(void *user) {
     ossify_job *job = user;
-    if (job->articulates)
+    if (job->articulates) {
         ossify_articulate(&job->poses, &job->settings, &job->rig, &job->skeleton, &job->info);
-    else
+    } else {
         ossify_decompose(&job->poses, &job->settings, &job->rig, &job->info);
+    }
     atomic_store(&job->finished, 1);
 }
 
@@ -59,8 +61,9 @@ static ossify_job *job_take(const ossify_settings *settings) {
     ossify_job *job;
     arena_start(&arena, settings);
     job = arena_take(&arena, 1, sizeof *job);
-    if (job != NULL)
+    if (job != NULL) {
         job->arena = arena;
+    }
     return job;
 }
 
@@ -78,8 +81,9 @@ static void job_fill(ossify_job *job, const ossify_poses *poses, const ossify_se
     job->settings.watch_user = job;
     job->rig = *rig;
     job->articulates = skeleton != NULL;
-    if (skeleton != NULL)
+    if (skeleton != NULL) {
         job->skeleton = *skeleton;
+    }
     job->info.struct_size = sizeof job->info;
     job->caller_rig = rig;
     job->caller_info = info;
@@ -91,12 +95,13 @@ static void job_fill(ossify_job *job, const ossify_poses *poses, const ossify_se
 }
 
 static ossify_job *no_job(ossify_info *info, int out_of_memory) {
-    if (out_of_memory)
+    if (out_of_memory) {
         sentence_refuse(info, OSSIFY_OUT_OF_MEMORY,
                         "out of memory: no job could be started; end other programs");
-    else
+    } else {
         sentence_refuse(info, OSSIFY_THREAD_FAILED,
                         "the system refused a thread for the job: end other programs");
+    }
     return NULL;
 }
 
@@ -104,8 +109,9 @@ static ossify_job *no_job(ossify_info *info, int out_of_memory) {
 static ossify_job *job_start(const ossify_poses *poses, const ossify_settings *settings, ossify_rig *rig,
                              const ossify_skeleton *skeleton, ossify_info *info) {
     ossify_job *job = job_take(settings);
-    if (job == NULL)
+    if (job == NULL) {
         return no_job(info, 1);
+    }
     job_fill(job, poses, settings, rig, skeleton, info);
     job->thread = thread_start(&job->arena, run, job);
     if (job->thread == NULL) {
@@ -118,21 +124,24 @@ static ossify_job *job_start(const ossify_poses *poses, const ossify_settings *s
 
 ossify_job *ossify_decompose_start(const ossify_poses *poses, const ossify_settings *settings,
                                    ossify_rig *rig, ossify_info *info) {
-    if (!check_info(info) || check_decompose(poses, settings, rig, info) < 0)
+    if (!check_info(info) || check_decompose(poses, settings, rig, info) < 0) {
         return NULL;
+    }
     return job_start(poses, settings, rig, NULL, info);
 }
 
 ossify_job *ossify_articulate_start(const ossify_poses *poses, const ossify_settings *settings,
                                     ossify_rig *rig, ossify_skeleton *skeleton, ossify_info *info) {
-    if (!check_info(info) || check_articulate(poses, settings, rig, skeleton, info) < 0)
+    if (!check_info(info) || check_articulate(poses, settings, rig, skeleton, info) < 0) {
         return NULL;
+    }
     return job_start(poses, settings, rig, skeleton, info);
 }
 
 void ossify_job_poll(ossify_job *job, ossify_progress *progress) {
-    if (job == NULL || progress == NULL || progress->struct_size != (int64_t)sizeof *progress)
+    if (job == NULL || progress == NULL || progress->struct_size != (int64_t)sizeof *progress) {
         return;
+    }
     progress->finished = atomic_load(&job->finished);
     progress->stage = atomic_load(&job->stage);
     progress->iterations = atomic_load(&job->iterations);
@@ -142,19 +151,22 @@ void ossify_job_poll(ossify_job *job, ossify_progress *progress) {
 }
 
 void ossify_job_cancel(ossify_job *job) {
-    if (job != NULL)
+    if (job != NULL) {
         atomic_store(&job->cancel, 1);
+    }
 }
 
 int64_t ossify_job_finish(ossify_job *job) {
     int64_t status;
-    if (job == NULL)
+    if (job == NULL) {
         return OSSIFY_BAD_ARGUMENT;
+    }
     thread_join(job->thread);
     status = job->info.status;
     *job->caller_info = job->info;
-    if (status >= 0)
+    if (status >= 0) {
         job->caller_rig->bones = job->rig.bones;
+    }
     job_give(job);
     return status;
 }

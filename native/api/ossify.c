@@ -21,8 +21,9 @@ static void write_info(ossify_info *info, const ossify_rig *rig, const ossify_ev
 /* Room for measuring comes before the work: a rig once solved is not lost for want of it. */
 static int64_t take_measure(Call *call, const ossify_poses *poses, const ossify_rig *rig, int64_t checked,
                             Measure **measure) {
-    if (checked < 0)
+    if (checked < 0) {
         return checked;
+    }
     *measure = evaluate_take(call, poses, rig->bone_capacity);
     return *measure != NULL ? OSSIFY_CONVERGED : OSSIFY_OUT_OF_MEMORY;
 }
@@ -43,11 +44,13 @@ static int64_t run_solve(Call *call, const ossify_poses *poses, ossify_rig *rig,
     const int64_t checked = skeleton == NULL ? check_arrays_decompose(call, poses, rig)
                                              : check_arrays_articulate(call, poses, rig, skeleton);
     int64_t status = take_measure(call, poses, rig, checked, &measure);
-    if (status < 0)
+    if (status < 0) {
         return status;
+    }
     status = skeleton == NULL ? decompose(call, poses, rig) : articulate(call, poses, rig, skeleton);
-    if (status < 0)
+    if (status < 0) {
         return status;
+    }
     measure_result(call, measure, poses, rig, &evaluation);
     return status;
 }
@@ -56,8 +59,9 @@ static int64_t run_evaluate(Call *call, const ossify_poses *poses, const ossify_
                             ossify_evaluation *evaluation) {
     Measure *measure;
     int64_t status = take_measure(call, poses, rig, check_arrays_evaluate(call, poses, rig), &measure);
-    if (status < 0)
+    if (status < 0) {
         return status;
+    }
     call_stage(call, OSSIFY_STAGE_FINISH);
     status = evaluate(call, measure, poses, rig, evaluation);
     write_info(call->info, rig, evaluation);
@@ -68,14 +72,17 @@ int64_t ossify_decompose(const ossify_poses *poses, const ossify_settings *setti
                          ossify_info *info) {
     Call call;
     int64_t status;
-    if (!check_info(info))
+    if (!check_info(info)) {
         return OSSIFY_BAD_ARGUMENT;
+    }
     status = check_decompose(poses, settings, rig, info);
-    if (status < 0)
+    if (status < 0) {
         return status;
+    }
     status = call_begin(&call, settings, info);
-    if (status == 0)
+    if (status == 0) {
         status = run_solve(&call, poses, rig, NULL);
+    }
     return call_end(&call, status, poses);
 }
 
@@ -84,11 +91,13 @@ int64_t ossify_evaluate(const ossify_poses *poses, const ossify_rig *rig, const 
     ossify_settings quiet;
     Call call;
     int64_t status;
-    if (!check_info(info))
+    if (!check_info(info)) {
         return OSSIFY_BAD_ARGUMENT;
+    }
     status = check_evaluate(poses, rig, settings, evaluation, info);
-    if (status < 0)
+    if (status < 0) {
         return status;
+    }
     ossify_default_settings(&quiet);
     if (settings != NULL) {
         quiet.allocate = settings->allocate;
@@ -96,8 +105,9 @@ int64_t ossify_evaluate(const ossify_poses *poses, const ossify_rig *rig, const 
         quiet.memory_user = settings->memory_user;
     }
     status = call_begin(&call, &quiet, info);
-    if (status == 0)
+    if (status == 0) {
         status = run_evaluate(&call, poses, rig, evaluation);
+    }
     return call_end(&call, status, poses);
 }
 
@@ -105,14 +115,17 @@ int64_t ossify_connect(const ossify_poses *poses, const ossify_settings *setting
                        ossify_skeleton *skeleton, ossify_info *info) {
     Call call;
     int64_t status;
-    if (!check_info(info))
+    if (!check_info(info)) {
         return OSSIFY_BAD_ARGUMENT;
+    }
     status = check_connect(poses, settings, rig, skeleton, info);
-    if (status < 0)
+    if (status < 0) {
         return status;
+    }
     status = call_begin(&call, settings, info);
-    if (status == 0)
+    if (status == 0) {
         status = check_arrays_connect(&call, poses, rig, skeleton);
+    }
     if (status == 0) {
         call_stage(&call, OSSIFY_STAGE_SKELETON);
         status = skeleton_connect(&call, poses, rig, skeleton);
@@ -123,8 +136,9 @@ int64_t ossify_connect(const ossify_poses *poses, const ossify_settings *setting
 /* The mean squared distance rises by cost: how much more is its root, in percent of the size? */
 static void root_rises(const ossify_evaluation *evaluation, double *costs, int64_t bones) {
     const double size = evaluation->diagonal > 0 ? evaluation->diagonal : 1;
-    for (int64_t b = 0; b < bones; b++)
+    for (int64_t b = 0; b < bones; b++) {
         costs[b] = 100 * (sqrt(evaluation->rms * evaluation->rms + costs[b]) - evaluation->rms) / size;
+    }
 }
 
 static int64_t run_bone_costs(Call *call, const ossify_poses *poses, const ossify_rig *rig, double *costs) {
@@ -132,11 +146,13 @@ static int64_t run_bone_costs(Call *call, const ossify_poses *poses, const ossif
     double found[OSSIFY_MAX_BONES];
     Measure *measure;
     int64_t status = take_measure(call, poses, rig, check_arrays_evaluate(call, poses, rig), &measure);
-    if (status < 0)
+    if (status < 0) {
         return status;
+    }
     status = edit_bone_costs(call, poses, rig, found);
-    if (status < 0)
+    if (status < 0) {
         return status;
+    }
     measure_result(call, measure, poses, rig, &evaluation);
     root_rises(&evaluation, found, rig->bones);
     memcpy(costs, found, (size_t)rig->bones * sizeof *costs);
@@ -147,17 +163,21 @@ int64_t ossify_bone_costs(const ossify_poses *poses, const ossify_settings *sett
                           double *costs, ossify_info *info) {
     Call call;
     int64_t status;
-    if (!check_info(info))
+    if (!check_info(info)) {
         return OSSIFY_BAD_ARGUMENT;
+    }
     status = check_whole(poses, settings, rig, info);
-    if (status == 0 && costs == NULL)
+    if (status == 0 && costs == NULL) {
         status = sentence_refuse(info, OSSIFY_BAD_ARGUMENT,
                                  "costs is NULL: give room for %.0f numbers, one a bone", (double)rig->bones);
-    if (status < 0)
+    }
+    if (status < 0) {
         return status;
+    }
     status = call_begin(&call, settings, info);
-    if (status == 0)
+    if (status == 0) {
         status = run_bone_costs(&call, poses, rig, costs);
+    }
     return call_end(&call, status, poses);
 }
 
@@ -165,11 +185,13 @@ static int64_t run_add_bone(Call *call, const ossify_poses *poses, ossify_rig *r
     ossify_evaluation evaluation = {.struct_size = sizeof evaluation};
     Measure *measure;
     int64_t status = take_measure(call, poses, rig, check_arrays_evaluate(call, poses, rig), &measure);
-    if (status < 0)
+    if (status < 0) {
         return status;
+    }
     status = edit_add_bone(call, poses, rig, vertex, split);
-    if (status < 0)
+    if (status < 0) {
         return status;
+    }
     measure_result(call, measure, poses, rig, &evaluation);
     return status;
 }
@@ -178,16 +200,20 @@ int64_t ossify_add_bone(const ossify_poses *poses, const ossify_settings *settin
                         int64_t vertex, int64_t split, ossify_info *info) {
     Call call;
     int64_t status;
-    if (!check_info(info))
+    if (!check_info(info)) {
         return OSSIFY_BAD_ARGUMENT;
+    }
     status = check_whole(poses, settings, rig, info);
-    if (status == 0)
+    if (status == 0) {
         status = check_added_bone(poses, rig, vertex, split, info);
-    if (status < 0)
+    }
+    if (status < 0) {
         return status;
+    }
     status = call_begin(&call, settings, info);
-    if (status == 0)
+    if (status == 0) {
         status = run_add_bone(&call, poses, rig, (int)vertex, (int)split);
+    }
     return call_end(&call, status, poses);
 }
 
@@ -195,13 +221,16 @@ int64_t ossify_articulate(const ossify_poses *poses, const ossify_settings *sett
                           ossify_skeleton *skeleton, ossify_info *info) {
     Call call;
     int64_t status;
-    if (!check_info(info))
+    if (!check_info(info)) {
         return OSSIFY_BAD_ARGUMENT;
+    }
     status = check_articulate(poses, settings, rig, skeleton, info);
-    if (status < 0)
+    if (status < 0) {
         return status;
+    }
     status = call_begin(&call, settings, info);
-    if (status == 0)
+    if (status == 0) {
         status = run_solve(&call, poses, rig, skeleton);
+    }
     return call_end(&call, status, poses);
 }

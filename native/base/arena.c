@@ -24,19 +24,22 @@ struct ArenaPiece {
 /* calloc rather than malloc: large blocks come zeroed from the system and need no second pass. */
 static void *block_take(Arena *arena, size_t bytes) {
     void *block;
-    if (arena->allocate == NULL)
+    if (arena->allocate == NULL) {
         return calloc(1, bytes);
+    }
     block = arena->allocate(arena->user, bytes);
-    if (block != NULL)
+    if (block != NULL) {
         memset(block, 0, bytes);
+    }
     return block;
 }
 
 static void block_give(Arena *arena, void *block) {
-    if (arena->release == NULL)
+    if (arena->release == NULL) {
         free(block);
-    else
+    } else {
         arena->release(arena->user, block);
+    }
 }
 
 static void *memory_of(ArenaPiece *piece) {
@@ -54,8 +57,9 @@ static ArenaPiece *piece_in(void *block) {
 }
 
 static void *out_of_memory(Arena *arena, size_t bytes) {
-    if (!arena->failed)
+    if (!arena->failed) {
         arena->refused = bytes;
+    }
     arena->failed = 1;
     return NULL;
 }
@@ -73,31 +77,37 @@ void *arena_take(Arena *arena, size_t count, size_t size) {
     const size_t overhead = sizeof(ArenaPiece) + ALIGNMENT - 1;
     ArenaPiece *piece;
     void *block;
-    if (size != 0 && count > (PTRDIFF_MAX - overhead) / size)
+    if (size != 0 && count > (PTRDIFF_MAX - overhead) / size) {
         return out_of_memory(arena, PTRDIFF_MAX);
+    }
     block = block_take(arena, count * size + overhead);
-    if (block == NULL)
+    if (block == NULL) {
         return out_of_memory(arena, count * size);
+    }
     piece = piece_in(block);
     piece->block = block;
     piece->older = arena->newest;
-    if (piece->older != NULL)
+    if (piece->older != NULL) {
         piece->older->newer = piece;
+    }
     arena->newest = piece;
     return memory_of(piece);
 }
 
 void arena_give(Arena *arena, void *memory) {
     ArenaPiece *piece;
-    if (memory == NULL)
+    if (memory == NULL) {
         return;
+    }
     piece = piece_of(memory);
-    if (piece->older != NULL)
+    if (piece->older != NULL) {
         piece->older->newer = piece->newer;
-    if (piece->newer != NULL)
+    }
+    if (piece->newer != NULL) {
         piece->newer->older = piece->older;
-    else
+    } else {
         arena->newest = piece->older;
+    }
     block_give(arena, piece->block);
 }
 

@@ -162,8 +162,9 @@ static int handle_start(ThreadHandle *handle, Thread *thread) {
     pthread_attr_t attributes;
     sigset_t blocked, before;
     int started;
-    if (pthread_attr_init(&attributes) != 0)
+    if (pthread_attr_init(&attributes) != 0) {
         return 0;
+    }
     pthread_attr_setstacksize(&attributes, STACK_BYTES);
     signals_of_a_worker(&blocked);
     pthread_sigmask(SIG_BLOCK, &blocked, &before);
@@ -185,8 +186,9 @@ static void thread_yield(void) {
 static int core_count(void) {
 #if defined(__linux__)
     cpu_set_t usable;
-    if (sched_getaffinity(0, sizeof usable, &usable) == 0)
+    if (sched_getaffinity(0, sizeof usable, &usable) == 0) {
         return CPU_COUNT(&usable);
+    }
 #endif
     return (int)sysconf(_SC_NPROCESSORS_ONLN);
 }
@@ -244,22 +246,25 @@ static int thread_begin(Thread *thread, void (*run)(void *user), void *user) {
 
 static void take_tasks(Pool *pool, int worker) {
     unsigned task;
-    while ((task = atomic_fetch_add_explicit(&pool->next, 1, memory_order_relaxed)) < pool->tasks)
+    while ((task = atomic_fetch_add_explicit(&pool->next, 1, memory_order_relaxed)) < pool->tasks) {
         pool->task(pool->user, (int)task, worker);
+    }
 }
 
 /* Looks until *value is no longer `old`, for LOOK_SECONDS at most. */
 static void look_for_change(atomic_uint *value, unsigned old) {
     const double until = seconds_now() + LOOK_SECONDS;
-    while (atomic_load(value) == old && seconds_now() < until)
+    while (atomic_load(value) == old && seconds_now() < until) {
         thread_yield();
+    }
 }
 
 static void wait_for_news(Pool *pool, unsigned seen) {
     look_for_change(&pool->news, seen);
     mutex_lock(&pool->mutex);
-    while (atomic_load(&pool->news) == seen)
+    while (atomic_load(&pool->news) == seen) {
         condition_wait(&pool->wake, &pool->mutex);
+    }
     mutex_unlock(&pool->mutex);
 }
 
@@ -270,16 +275,18 @@ static int join_round(Pool *pool, unsigned *seen, int *ending) {
     *seen = atomic_load(&pool->news);
     *ending = pool->ending;
     joined = pool->open && !pool->ending;
-    if (joined)
+    if (joined) {
         atomic_fetch_add(&pool->busy, 1);
+    }
     mutex_unlock(&pool->mutex);
     return joined;
 }
 
 static void leave_round(Pool *pool) {
     mutex_lock(&pool->mutex);
-    if (atomic_fetch_sub(&pool->busy, 1) == 1)
+    if (atomic_fetch_sub(&pool->busy, 1) == 1) {
         condition_wake_all(&pool->idle);
+    }
     mutex_unlock(&pool->mutex);
 }
 
@@ -299,11 +306,13 @@ static void work(void *user) {
 
 /* 0 and nothing left behind when one of the three cannot be had. */
 static int start_locks(Pool *pool) {
-    if (!mutex_start(&pool->mutex))
+    if (!mutex_start(&pool->mutex)) {
         return 0;
+    }
     if (condition_start(&pool->wake)) {
-        if (condition_start(&pool->idle))
+        if (condition_start(&pool->idle)) {
             return 1;
+        }
         condition_end(&pool->wake);
     }
     mutex_end(&pool->mutex);
@@ -316,27 +325,32 @@ static int start_workers(Pool *pool, int threads) {
         Worker *worker = &pool->members[pool->workers - 1];
         worker->pool = pool;
         worker->number = pool->workers;
-        if (!thread_begin(&worker->thread, work, worker))
+        if (!thread_begin(&worker->thread, work, worker)) {
             return 0;
+        }
     }
     return 1;
 }
 
 Pool *pool_start(Arena *arena, int threads) {
     Pool *pool = arena_take(arena, 1, sizeof *pool);
-    if (pool == NULL)
+    if (pool == NULL) {
         return NULL;
-    if (threads <= 0)
+    }
+    if (threads <= 0) {
         threads = core_count();
+    }
     threads = threads < 1 ? 1 : threads > MOST_THREADS ? MOST_THREADS : threads;
     pool->members = arena_take(arena, (size_t)threads, sizeof *pool->members);
-    if (pool->members == NULL)
+    if (pool->members == NULL) {
         return NULL;
+    }
     atomic_init(&pool->news, 0);
     atomic_init(&pool->busy, 0);
     atomic_init(&pool->next, 0);
-    if (!start_locks(pool))
+    if (!start_locks(pool)) {
         return NULL;
+    }
     if (!start_workers(pool, threads)) {
         pool_end(pool);
         return NULL;
@@ -366,18 +380,21 @@ static void close_round(Pool *pool) {
     mutex_lock(&pool->mutex);
     pool->open = 0;
     mutex_unlock(&pool->mutex);
-    while (atomic_load(&pool->busy) > 0 && seconds_now() < until)
+    while (atomic_load(&pool->busy) > 0 && seconds_now() < until) {
         thread_yield();
+    }
     mutex_lock(&pool->mutex);
-    while (atomic_load(&pool->busy) > 0)
+    while (atomic_load(&pool->busy) > 0) {
         condition_wait(&pool->idle, &pool->mutex);
+    }
     mutex_unlock(&pool->mutex);
 }
 
 void pool_run(Pool *pool, int tasks, PoolTask task, void *user) {
     if (pool->workers == 1 || tasks <= 1) {
-        for (int t = 0; t < tasks; t++)
+        for (int t = 0; t < tasks; t++) {
             task(user, t, 0);
+        }
         return;
     }
     open_round(pool, tasks, task, user);
@@ -386,15 +403,17 @@ void pool_run(Pool *pool, int tasks, PoolTask task, void *user) {
 }
 
 void pool_end(Pool *pool) {
-    if (pool == NULL)
+    if (pool == NULL) {
         return;
+    }
     mutex_lock(&pool->mutex);
     pool->ending = 1;
     atomic_fetch_add(&pool->news, 1);
     condition_wake_all(&pool->wake);
     mutex_unlock(&pool->mutex);
-    for (int w = 1; w < pool->workers; w++)
+    for (int w = 1; w < pool->workers; w++) {
         handle_join(pool->members[w - 1].thread.handle);
+    }
     condition_end(&pool->idle);
     condition_end(&pool->wake);
     mutex_end(&pool->mutex);
@@ -402,8 +421,9 @@ void pool_end(Pool *pool) {
 
 Thread *thread_start(Arena *arena, void (*run)(void *user), void *user) {
     Thread *thread = arena_take(arena, 1, sizeof *thread);
-    if (thread == NULL || !thread_begin(thread, run, user))
+    if (thread == NULL || !thread_begin(thread, run, user)) {
         return NULL;
+    }
     return thread;
 }
 

@@ -10,15 +10,19 @@
 int call_poll(Call *call, double fraction) {
     const ossify_settings *settings = call->settings;
     int64_t wish;
-    if (atomic_load(&call->cancelled))
+    if (atomic_load(&call->cancelled)) {
         return 1;
-    if (fraction > call->progress.fraction)
+    }
+    if (fraction > call->progress.fraction) {
         call->progress.fraction = fraction < 1 ? fraction : 1;
-    if (settings->watch == NULL)
+    }
+    if (settings->watch == NULL) {
         return 0;
+    }
     wish = settings->watch(settings->watch_user, &call->progress);
-    if (wish != 0 && !call->written)
+    if (wish != 0 && !call->written) {
         atomic_store(&call->cancelled, 1);
+    }
     return atomic_load(&call->cancelled);
 }
 
@@ -44,26 +48,31 @@ int64_t call_begin(Call *call, const ossify_settings *settings, ossify_info *inf
     atomic_init(&call->cancelled, 0);
     arena_start(&call->arena, settings);
     call->pool = pool_start(&call->arena, (int)settings->threads);
-    if (call->pool != NULL)
+    if (call->pool != NULL) {
         return 0;
+    }
     return call->arena.failed ? OSSIFY_OUT_OF_MEMORY : OSSIFY_THREAD_FAILED;
 }
 
 /* A sentence for a status that comes without one. */
 static void explain(ossify_info *info, int64_t status, const ossify_poses *poses, size_t refused) {
-    if (info->message[0] != '\0')
+    if (info->message[0] != '\0') {
         return;
-    if (status == OSSIFY_CANCELLED)
+    }
+    if (status == OSSIFY_CANCELLED) {
         sentence_refuse(info, status, "cancelled by the caller: the rig is as it was");
-    if (status == OSSIFY_THREAD_FAILED)
+    }
+    if (status == OSSIFY_THREAD_FAILED) {
         sentence_refuse(info, status,
                         "the system refused a thread: set settings.threads to 1 or end other programs");
-    if (status == OSSIFY_OUT_OF_MEMORY)
+    }
+    if (status == OSSIFY_OUT_OF_MEMORY) {
         sentence_refuse(
             info, status,
             "out of memory: %.3g MB more were needed for %.0f vertices and %.0f frames; end other "
             "programs, or convert fewer vertices, frames or bones",
             fmax(1e-3, (double)refused * 1e-6), (double)poses->vertex_count, (double)poses->frame_count);
+    }
 }
 
 int64_t call_end(Call *call, int64_t status, const ossify_poses *poses) {

@@ -57,8 +57,9 @@ static void put_abreast(Measure *measure) {
         const int64_t f = there ? measure->first_frame + g : measure->end_frame - 1;
         measure->counts[g] = (double)there;
         measure->x[g] = measure->poses->frames + 3 * f * measure->poses->vertex_count;
-        for (int64_t i = 0; i < 12 * rig->bones; i++)
+        for (int64_t i = 0; i < 12 * rig->bones; i++) {
             measure->abreast[i][g] = there ? rig->transforms[12 * f * rig->bone_capacity + i] : 0;
+        }
     }
 }
 
@@ -78,8 +79,9 @@ INSIDE void follow(const ossify_rig *rig, int64_t v, Followed *followed) {
         if (bones[k] >= 0) {
             double *wp = followed->wp[followed->bones];
             wp[3] = (double)weights[k];
-            for (int a = 0; a < 3; a++)
+            for (int a = 0; a < 3; a++) {
                 wp[a] = wp[3] * (double)rest[a];
+            }
             followed->bone[followed->bones++] = bones[k];
         }
     }
@@ -87,14 +89,16 @@ INSIDE void follow(const ossify_rig *rig, int64_t v, Followed *followed) {
 
 /* Coordinate a of y of a vertex in the frames at hand */
 INSIDE void replay(const Measure *measure, const Followed *followed, int a, double y[ABREAST]) {
-    for (int g = 0; g < ABREAST; g++)
+    for (int g = 0; g < ABREAST; g++) {
         y[g] = 0;
+    }
     for (int64_t k = 0; k < followed->bones; k++) {
         const double (*M)[ABREAST] =
             (const double (*)[ABREAST])measure->abreast + 12 * followed->bone[k] + 4 * a;
         const double *wp = followed->wp[k];
-        for (int g = 0; g < ABREAST; g++) /* y += w M p~ */
+        for (int g = 0; g < ABREAST; g++) { /* y += w M p~ */
             y[g] += M[0][g] * wp[0] + M[1][g] * wp[1] + M[2][g] * wp[2] + M[3][g] * wp[3];
+        }
     }
 }
 
@@ -105,16 +109,20 @@ INSIDE float as_float(double x) {
 
 /* x of a vertex in the frames at hand */
 INSIDE void read_vertex(const Measure *measure, int64_t v, double x[3][ABREAST]) {
-    for (int g = 0; g < ABREAST; g++)
-        for (int a = 0; a < 3; a++)
+    for (int g = 0; g < ABREAST; g++) {
+        for (int a = 0; a < 3; a++) {
             x[a][g] = (double)measure->x[g][3 * v + a];
+        }
+    }
 }
 
 INSIDE void write_vertex(const Measure *measure, int64_t v, double y[3][ABREAST]) {
-    for (int64_t f = measure->first_frame; f < measure->end_frame; f++)
-        for (int a = 0; a < 3; a++)
+    for (int64_t f = measure->first_frame; f < measure->end_frame; f++) {
+        for (int a = 0; a < 3; a++) {
             measure->replayed[(f * measure->poses->vertex_count + v) * 3 + a] =
                 as_float(y[a][f - measure->first_frame]);
+        }
+    }
 }
 
 /* |x - y|^2 of one vertex in each of the frames at hand; returns the largest. */
@@ -122,25 +130,29 @@ INSIDE double measure_vertex(const Measure *measure, int64_t v, double distance2
     double x[3][ABREAST], y[3][ABREAST], most = 0;
     Followed followed;
     follow(measure->rig, v, &followed);
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         replay(measure, &followed, a, y[a]);
+    }
     read_vertex(measure, v, x);
     for (int g = 0; g < ABREAST; g++) {
         const double d[3] = {x[0][g] - y[0][g], x[1][g] - y[1][g], x[2][g] - y[2][g]};
         distance2[g] = (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]) * measure->counts[g];
     }
-    for (int g = 0; g < ABREAST; g++)
+    for (int g = 0; g < ABREAST; g++) {
         most = distance2[g] > most ? distance2[g] : most;
-    if (measure->replayed != NULL)
+    }
+    if (measure->replayed != NULL) {
         write_vertex(measure, v, y);
+    }
     return most;
 }
 
 /* The first frame of those at hand in which the vertex is as far off as that. */
 INSIDE Worst worst_of(const Measure *measure, int64_t v, const double distance2[ABREAST], double most) {
     int g = 0;
-    while (distance2[g] < most)
+    while (distance2[g] < most) {
         g++;
+    }
     return (Worst){most, v, measure->first_frame + g};
 }
 
@@ -148,8 +160,9 @@ INSIDE void measure_vertices(Measure *measure, int chunk) {
     Worst worst = measure->worst[chunk];
     double sums[ABREAST] = {0}, distance2[ABREAST];
     int64_t begin = (int64_t)chunk * CHUNK_VERTICES, end = begin + CHUNK_VERTICES;
-    if (end > measure->poses->vertex_count)
+    if (end > measure->poses->vertex_count) {
         end = measure->poses->vertex_count;
+    }
     for (int64_t v = begin; v < end; v++) {
         const double most = measure_vertex(measure, v, distance2);
         double sum = measure->vertex_sum[v];
@@ -157,8 +170,9 @@ INSIDE void measure_vertices(Measure *measure, int chunk) {
             sum += distance2[g];
             sums[g] += distance2[g];
         }
-        if (most > worst.distance2)
+        if (most > worst.distance2) {
             worst = worst_of(measure, v, distance2, most);
+        }
         measure->vertex_sum[v] = sum;
     }
     measure->worst[chunk] = worst;
@@ -180,8 +194,9 @@ static void measure_abreast(Call *call, Measure *measure) {
     pool_run(call->pool, measure->chunks, call->wide ? measure_chunk_wide : measure_chunk, measure);
     for (int64_t f = measure->first_frame; f < measure->end_frame; f++) {
         measure->frame_sum[f] = 0;
-        for (int64_t c = 0; c < measure->chunks; c++)
+        for (int64_t c = 0; c < measure->chunks; c++) {
             measure->frame_sum[f] += measure->chunk_sum[c * ABREAST + f - measure->first_frame];
+        }
     }
 }
 
@@ -189,17 +204,20 @@ static void measure_abreast(Call *call, Measure *measure) {
 static int measure_frames(Call *call, Measure *measure) {
     const int64_t frames = measure->poses->frame_count;
     const double from = call->progress.fraction;
-    for (int64_t v = 0; v < measure->poses->vertex_count; v++)
+    for (int64_t v = 0; v < measure->poses->vertex_count; v++) {
         measure->vertex_sum[v] = 0;
-    for (int c = 0; c < measure->chunks; c++)
+    }
+    for (int c = 0; c < measure->chunks; c++) {
         measure->worst[c] = (Worst){-1, 0, 0};
+    }
     for (int64_t f = 0; f < frames; f = measure->end_frame) {
         measure->first_frame = f;
         measure->end_frame = frames - f < ABREAST ? frames : f + ABREAST;
         measure_abreast(call, measure);
         const double done = (double)measure->end_frame / (double)frames;
-        if (call_poll(call, call->written ? from + (1 - from) * done : -1))
+        if (call_poll(call, call->written ? from + (1 - from) * done : -1)) {
             return 0;
+        }
     }
     return 1;
 }
@@ -221,12 +239,16 @@ static double box_diagonal(const float *points, int64_t n) {
 static void write_errors(const Measure *measure, ossify_evaluation *evaluation) {
     const double vertices = (double)measure->poses->vertex_count;
     const double frames = (double)measure->poses->frame_count;
-    if (evaluation->vertex_error != NULL)
-        for (int64_t v = 0; v < measure->poses->vertex_count; v++)
+    if (evaluation->vertex_error != NULL) {
+        for (int64_t v = 0; v < measure->poses->vertex_count; v++) {
             evaluation->vertex_error[v] = sqrt(measure->vertex_sum[v] / frames);
-    if (evaluation->frame_error != NULL)
-        for (int64_t f = 0; f < measure->poses->frame_count; f++)
+        }
+    }
+    if (evaluation->frame_error != NULL) {
+        for (int64_t f = 0; f < measure->poses->frame_count; f++) {
             evaluation->frame_error[f] = sqrt(measure->frame_sum[f] / vertices);
+        }
+    }
 }
 
 static void write_figures(const Measure *measure, ossify_evaluation *evaluation) {
@@ -234,12 +256,15 @@ static void write_figures(const Measure *measure, ossify_evaluation *evaluation)
     const float *rest = poses->rest != NULL ? poses->rest : measure->rig->rest;
     Worst worst = measure->worst[0];
     double mean2 = 0;
-    for (int64_t f = 0; f < poses->frame_count; f++)
+    for (int64_t f = 0; f < poses->frame_count; f++) {
         mean2 += measure->frame_sum[f];
+    }
     mean2 /= (double)poses->vertex_count * (double)poses->frame_count;
-    for (int c = 1; c < measure->chunks; c++)
-        if (measure->worst[c].distance2 > worst.distance2)
+    for (int c = 1; c < measure->chunks; c++) {
+        if (measure->worst[c].distance2 > worst.distance2) {
             worst = measure->worst[c];
+        }
+    }
     evaluation->radius = sphere_smallest(rest, poses->vertex_count).radius;
     evaluation->diagonal = box_diagonal(rest, poses->vertex_count);
     evaluation->erms = 1000 * sqrt(mean2 / 3) / (evaluation->radius > 0 ? evaluation->radius : 1);
@@ -252,8 +277,9 @@ static void write_figures(const Measure *measure, ossify_evaluation *evaluation)
 Measure *evaluate_take(Call *call, const ossify_poses *poses, int64_t bones) {
     Arena *arena = &call->arena;
     Measure *measure = arena_take(arena, 1, sizeof *measure);
-    if (measure == NULL)
+    if (measure == NULL) {
         return NULL;
+    }
     measure->chunks = (int)((poses->vertex_count + CHUNK_VERTICES - 1) / CHUNK_VERTICES);
     measure->vertex_sum = arena_take(arena, (size_t)poses->vertex_count, sizeof(double));
     measure->frame_sum = arena_take(arena, (size_t)poses->frame_count, sizeof(double));
@@ -269,8 +295,9 @@ int64_t evaluate(Call *call, Measure *measure, const ossify_poses *poses, const 
     measure->poses = poses;
     measure->rig = rig;
     measure->replayed = evaluation->frames;
-    if (!measure_frames(call, measure))
+    if (!measure_frames(call, measure)) {
         return OSSIFY_CANCELLED;
+    }
     write_errors(measure, evaluation);
     write_figures(measure, evaluation);
     return OSSIFY_CONVERGED;

@@ -7,8 +7,9 @@
 #include <string.h>
 
 static void cut_after_a_word(char *message, size_t length) {
-    while (length > 0 && message[length] != ' ')
+    while (length > 0 && message[length] != ' ') {
         length--;
+    }
     message[length] = '\0';
 }
 
@@ -18,19 +19,21 @@ int64_t sentence_refuse(ossify_info *info, int64_t status, const char *format, .
     va_start(arguments, format);
     length = vsnprintf(info->message, sizeof info->message, format, arguments);
     va_end(arguments);
-    if (length >= (int)sizeof info->message)
+    if (length >= (int)sizeof info->message) {
         cut_after_a_word(info->message, sizeof info->message - 1);
+    }
     info->status = status;
     return status;
 }
 
 Text sentence_number(double x) {
     Text text;
-    if (isnan(x))
+    if (isnan(x)) {
         strcpy(text.letters, "nan");
-    else if (isinf(x))
+    } else if (isinf(x)) {
         strcpy(text.letters, x < 0 ? "-inf" : "inf");
-    else
+    } else {
         snprintf(text.letters, sizeof text.letters, "%.7g", x);
+    }
     return text;
 }

@@ -48,8 +48,9 @@ static Cloud cloud_of(const float *points, int64_t n) {
 }
 
 static void cloud_point(const Cloud *cloud, int64_t i, double point[3]) {
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         point[a] = ((double)cloud->points[3 * i + a] - cloud->middle[a]) * cloud->scale;
+    }
 }
 
 static double dot(const double a[3], const double b[3]) {
@@ -83,25 +84,30 @@ static int solve_small(int m, double A[3][4], double x[3]) {
     int order[3] = {0, 1, 2};
     for (int j = 0; j < m; j++) {
         int best = j, row;
-        for (int i = j + 1; i < m; i++)
-            if (A[order[i]][order[i]] > A[order[best]][order[best]])
+        for (int i = j + 1; i < m; i++) {
+            if (A[order[i]][order[i]] > A[order[best]][order[best]]) {
                 best = i;
+            }
+        }
         row = order[best];
         order[best] = order[j];
         order[j] = row;
-        if (!(A[row][row] > 0))
+        if (!(A[row][row] > 0)) {
             return 0;
+        }
         for (int i = j + 1; i < m; i++) {
             double factor = A[order[i]][row] / A[row][row];
-            for (int k = j + 1; k < m; k++)
+            for (int k = j + 1; k < m; k++) {
                 A[order[i]][order[k]] -= factor * A[row][order[k]];
+            }
             A[order[i]][3] -= factor * A[row][3];
         }
     }
     for (int j = m - 1; j >= 0; j--) {
         double sum = A[order[j]][3];
-        for (int k = j + 1; k < m; k++)
+        for (int k = j + 1; k < m; k++) {
             sum -= A[order[j]][order[k]] * x[order[k]];
+        }
         x[order[j]] = sum / A[order[j]][order[j]];
     }
     return 1;
@@ -113,20 +119,25 @@ static int circumcentre(const Support *subset, double centre[3]) {
     const double *q0 = subset->points[0];
     double d[3][3], A[3][4], x[3] = {0, 0, 0};
     int m = subset->count - 1;
-    for (int j = 0; j < m; j++)
-        for (int a = 0; a < 3; a++)
+    for (int j = 0; j < m; j++) {
+        for (int a = 0; a < 3; a++) {
             d[j][a] = subset->points[j + 1][a] - q0[a];
+        }
+    }
     for (int i = 0; i < m; i++) {
-        for (int j = 0; j < m; j++)
+        for (int j = 0; j < m; j++) {
             A[i][j] = 2 * dot(d[i], d[j]);
+        }
         A[i][3] = dot(d[i], d[i]);
     }
-    if (!solve_small(m, A, x))
+    if (!solve_small(m, A, x)) {
         return 0;
+    }
     for (int a = 0; a < 3; a++) {
         centre[a] = q0[a];
-        for (int j = 0; j < m; j++)
+        for (int j = 0; j < m; j++) {
             centre[a] += x[j] * d[j][a];
+        }
     }
     return isfinite(dot(centre, centre));
 }
@@ -134,12 +145,14 @@ static int circumcentre(const Support *subset, double centre[3]) {
 static Support subset_of(const Support *support, int mask) {
     Support subset;
     subset.count = 0;
-    for (int i = 0; i < support->count; i++)
+    for (int i = 0; i < support->count; i++) {
         if (mask >> i & 1) {
-            for (int a = 0; a < 3; a++)
+            for (int a = 0; a < 3; a++) {
                 subset.points[subset.count][a] = support->points[i][a];
+            }
             subset.count++;
         }
+    }
     return subset;
 }
 
@@ -150,10 +163,12 @@ static Sphere shrink_to_support(Support *support) {
     for (int mask = 1; mask < 1 << support->count; mask++) {
         Support subset = subset_of(support, mask);
         double centre[3], radius2 = 0;
-        if (subset.count > MOST_SUPPORT || !circumcentre(&subset, centre))
+        if (subset.count > MOST_SUPPORT || !circumcentre(&subset, centre)) {
             continue;
-        for (int i = 0; i < support->count; i++)
+        }
+        for (int i = 0; i < support->count; i++) {
             radius2 = fmax(radius2, distance2(support->points[i], centre));
+        }
         if (sqrt(radius2) < best.radius) {
             best = (Sphere){{centre[0], centre[1], centre[2]}, sqrt(radius2)};
             best_mask = mask;
@@ -164,8 +179,9 @@ static Sphere shrink_to_support(Support *support) {
 }
 
 static Sphere to_input_units(const Cloud *cloud, Sphere sphere) {
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         sphere.centre[a] = cloud->middle[a] + sphere.centre[a] / cloud->scale;
+    }
     sphere.radius /= cloud->scale;
     return sphere;
 }
@@ -178,10 +194,12 @@ Sphere sphere_smallest(const float *points, int64_t n) {
     for (int pass = 0; pass < MOST_PASSES; pass++) {
         double reach;
         int64_t farthest = farthest_from(&cloud, trial.centre, &reach);
-        if (reach < best.radius)
+        if (reach < best.radius) {
             best = (Sphere){{trial.centre[0], trial.centre[1], trial.centre[2]}, reach};
-        if (pass > 0 && (reach <= trial.radius || trial.radius <= grown_from))
+        }
+        if (pass > 0 && (reach <= trial.radius || trial.radius <= grown_from)) {
             break;
+        }
         grown_from = pass > 0 ? trial.radius : -1;
         cloud_point(&cloud, farthest, support.points[support.count++]);
         trial = shrink_to_support(&support);

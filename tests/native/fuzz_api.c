@@ -30,8 +30,9 @@ typedef struct Reader {
 } Reader;
 
 static uint8_t byte(Reader *r) {
-    if (r->left == 0)
+    if (r->left == 0) {
         return 0;
+    }
     r->left--;
     return *r->at++;
 }
@@ -42,8 +43,9 @@ static int below(Reader *r, int bound) {
 
 static uint64_t raw(Reader *r) {
     uint64_t bits = 0;
-    for (int i = 0; i < 8; i++)
+    for (int i = 0; i < 8; i++) {
         bits = bits << 8 | byte(r);
+    }
     return bits;
 }
 
@@ -57,8 +59,9 @@ static double real(Reader *r) {
     int kind = byte(r);
     uint64_t bits;
     double value;
-    if (kind < 230)
+    if (kind < 230) {
         return (kind - 20) / 10.0;
+    }
     bits = raw(r);
     memcpy(&value, &bits, sizeof value);
     return value;
@@ -68,10 +71,12 @@ static float coordinate(Reader *r) {
     int kind = byte(r);
     uint32_t bits;
     float value;
-    if (r->left == 0)
+    if (r->left == 0) {
         return (float)(2 * random_unit(&r->random) - 1);
-    if (kind < 250)
+    }
+    if (kind < 250) {
         return (float)(kind - 125) / 32;
+    }
     bits = (uint32_t)raw(r);
     memcpy(&value, &bits, sizeof value);
     return value;
@@ -112,8 +117,9 @@ typedef struct Case {
 
 static void *allocate(void *user, uint64_t bytes) {
     Case *c = user;
-    if (c->allocations_left == 0)
+    if (c->allocations_left == 0) {
         return NULL;
+    }
     c->allocations_left -= c->allocations_left > 0;
     return malloc((size_t)bytes);
 }
@@ -129,8 +135,9 @@ static int64_t watch(void *user, const ossify_progress *progress) {
     MUST(progress->fraction >= c->fraction && progress->fraction <= 1);
     MUST(progress->stage >= 0 && progress->stage < OSSIFY_STAGES);
     c->fraction = progress->fraction;
-    if (c->calls_left == 0)
+    if (c->calls_left == 0) {
         return 1;
+    }
     c->calls_left -= c->calls_left > 0;
     return 0;
 }
@@ -145,12 +152,15 @@ static float moved(const float *rest, int64_t vertices, int64_t i) {
 static void read_poses(Reader *r, Case *c) {
     int64_t vertices = 1 + below(r, MOST_VERTICES), frames = 1 + below(r, MOST_FRAMES);
     int64_t triangles = below(r, MOST_TRIANGLES + 1);
-    for (int64_t i = 0; i < vertices * 3; i++)
+    for (int64_t i = 0; i < vertices * 3; i++) {
         c->rest[i] = coordinate(r);
-    for (int64_t i = 0; i < frames * vertices * 3; i++)
+    }
+    for (int64_t i = 0; i < frames * vertices * 3; i++) {
         c->frames[i] = r->left > 0 ? coordinate(r) : moved(c->rest, vertices, i);
-    for (int64_t i = 0; i < triangles * 3; i++)
+    }
+    for (int64_t i = 0; i < triangles * 3; i++) {
         c->triangles[i] = below(r, 8) ? (int32_t)(byte(r) % vertices) : (int32_t)whole(r);
+    }
     c->poses.struct_size = below(r, 64) == 63 ? whole(r) : (int64_t)sizeof c->poses;
     c->poses.vertex_count = count_or_nonsense(r, vertices);
     c->poses.frame_count = count_or_nonsense(r, frames);
@@ -171,13 +181,15 @@ static void read_settings(Reader *r, Case *c) {
     s->bones = 1 + below(r, MOST_BONES);
     s->threads = 1;
     for (int i = 0; i < changes; i++) {
-        if (below(r, 4) > 0)
+        if (below(r, 4) > 0) {
             *wholes[below(r, 11)] = whole(r);
-        else
+        } else {
             *reals[below(r, 3)] = real(r);
+        }
     }
-    if (s->threads > 4 && s->threads <= 256) /* slow to start, and no other path */
+    if (s->threads > 4 && s->threads <= 256) { /* slow to start, and no other path */
         s->threads = 4;
+    }
     s->allocate = below(r, 32) == 31 ? NULL : allocate;
     s->release = below(r, 32) == 31 ? NULL : release;
     s->memory_user = c;
@@ -200,20 +212,25 @@ static void read_rig(Reader *r, Case *c) {
     rig->influences = below(r, 8) == 7 ? below(r, OSSIFY_MAX_INFLUENCES + 1) : OSSIFY_MAX_INFLUENCES;
     rig->bones = filled ? whole(r) : 0;
     rig->given = filled ? (below(r, 8) == 7 ? whole(r) : below(r, 4)) : 0;
-    for (size_t i = 0; filled && i < sizeof c->transforms / sizeof(double); i++)
+    for (size_t i = 0; filled && i < sizeof c->transforms / sizeof(double); i++) {
         c->transforms[i] = r->left > 0 ? real(r) : i % 12 == 0 || i % 12 == 5 || i % 12 == 10;
+    }
     for (int i = 0; filled && i < MOST_VERTICES * OSSIFY_MAX_INFLUENCES; i++) {
         int first = rig->influences > 0 && i % rig->influences == 0;
         c->influence_bones[i] = r->left > 0 ? (int32_t)whole(r) : first ? 0 : -1;
         c->influence_weights[i] = r->left > 0 ? coordinate(r) : (float)first;
     }
-    for (int i = 0; filled && i < MOST_VERTICES * 3; i++)
+    for (int i = 0; filled && i < MOST_VERTICES * 3; i++) {
         c->corrected[i] = r->left > 0 ? coordinate(r) : c->rest[i];
-    for (int i = 0; i < MOST_VERTICES; i++)
+    }
+    for (int i = 0; i < MOST_VERTICES; i++) {
         c->held_vertices[i] = byte(r) & 1;
-    for (int i = 0; i < MOST_BONES; i++)
-        for (int f = 0, bit = byte(r) & 1; f < MOST_FRAMES; f++)
+    }
+    for (int i = 0; i < MOST_BONES; i++) {
+        for (int f = 0, bit = byte(r) & 1; f < MOST_FRAMES; f++) {
             c->held_transforms[f * MOST_BONES + i] = (uint8_t)bit;
+        }
+    }
     rig->transforms = below(r, 64) == 63 ? NULL : c->transforms;
     rig->influence_bones = below(r, 64) == 63 ? NULL : c->influence_bones;
     rig->influence_weights = below(r, 64) == 63 ? NULL : c->influence_weights;
@@ -233,8 +250,9 @@ static void read_skeleton(Reader *r, Case *c) {
         c->parents[i] = below(r, 8) == 7 ? (int32_t)whole(r) : below(r, i + 1) - 1;
         c->mirrors[i] = below(r, 8) == 7 ? (int32_t)whole(r) : i;
     }
-    for (int i = 0; i < 3 * MOST_BONES; i++)
+    for (int i = 0; i < 3 * MOST_BONES; i++) {
         c->joints[i] = r->left > 0 ? real(r) : (double)coordinate(r);
+    }
     for (int i = 0; i < 4; i++) {
         c->demanded[i] = below(r, MOST_BONES) - 1;
         c->forbidden[i] = below(r, MOST_BONES) - 1;
@@ -244,10 +262,12 @@ static void read_skeleton(Reader *r, Case *c) {
     s->stretch = below(r, 2);
     s->demanded_count = below(r, 3);
     s->forbidden_count = below(r, 3);
-    for (int i = 0; i < changes; i++)
+    for (int i = 0; i < changes; i++) {
         *wholes[below(r, 6)] = whole(r);
-    if (s->bone_capacity > MOST_BONES && s->bone_capacity <= OSSIFY_MAX_BONES)
+    }
+    if (s->bone_capacity > MOST_BONES && s->bone_capacity <= OSSIFY_MAX_BONES) {
         s->bone_capacity = MOST_BONES; /* else a lie about memory */
+    }
     s->demanded = c->demanded;
     s->forbidden = c->forbidden;
     s->parents = below(r, 64) == 63 ? NULL : c->parents;
@@ -266,8 +286,9 @@ static void read_locks(Reader *r, Case *c) {
         c->held_joints[i] = byte(r) & 1;
         c->held_transforms[below(r, MOST_FRAMES) * MOST_BONES + i] ^= byte(r) & 1;
     }
-    for (int i = 0; i < MOST_VERTICES; i++)
+    for (int i = 0; i < MOST_VERTICES; i++) {
         c->held_rest[i] = byte(r) & 1;
+    }
     c->rig.held_groups = below(r, 4) == 3 ? c->held_groups : NULL;
     c->rig.held_rest = below(r, 4) == 3 ? c->held_rest : NULL;
     c->skeleton.held_joints = below(r, 4) == 3 ? c->held_joints : NULL;
@@ -291,12 +312,15 @@ static void check_answer(const Case *c) {
             sum += c->influence_weights[i];
         }
         MUST(fabs(sum - 1) < 1e-5);
-        for (int i = 0; i < 3; i++)
+        for (int i = 0; i < 3; i++) {
             MUST(isfinite(c->corrected[3 * v + i]));
+        }
     }
-    for (int64_t f = 0; f < c->poses.frame_count; f++)
-        for (int64_t i = 0; i < c->rig.bones * 12; i++)
+    for (int64_t f = 0; f < c->poses.frame_count; f++) {
+        for (int64_t i = 0; i < c->rig.bones * 12; i++) {
             MUST(isfinite(c->transforms[f * c->rig.bone_capacity * 12 + i]));
+        }
+    }
 }
 
 static void check_refusal(const Case *c, const Case *before) {
@@ -315,13 +339,15 @@ static void check_skeleton(const Case *c, int holds) {
     for (int64_t b = 0; b < c->rig.bones; b++) {
         int64_t top = b, steps = 0;
         double square = 0, size = 1;
-        for (; c->parents[top] >= 0 && steps <= c->rig.bones; steps++)
+        for (; c->parents[top] >= 0 && steps <= c->rig.bones; steps++) {
             top = c->parents[top];
+        }
         MUST(c->parents[top] == -1);
         MUST(c->joint_kinds[b] >= OSSIFY_JOINT_ROOT && c->joint_kinds[b] <= OSSIFY_JOINT_LOOSE);
-        for (int i = 0; i < 3; i++)
+        for (int i = 0; i < 3; i++) {
             MUST(isfinite(c->joints[3 * b + i]) && isfinite(c->axes[3 * b + i]));
-        for (int64_t f = 0; holds && c->parents[b] >= 0 && f < c->poses.frame_count; f++)
+        }
+        for (int64_t f = 0; holds && c->parents[b] >= 0 && f < c->poses.frame_count; f++) {
             for (int i = 0; i < 3; i++) {
                 const double *own = c->transforms + 12 * (f * c->rig.bone_capacity + b) + 4 * i;
                 const double *above = c->transforms + 12 * (f * c->rig.bone_capacity + c->parents[b]) + 4 * i;
@@ -333,14 +359,16 @@ static void check_skeleton(const Case *c, int holds) {
                 size = fmax(size, fmax(fabs(own[3]), fabs(above[3])));
                 square = fmax(square, gap * gap);
             }
+        }
         MUST(sqrt(square) <= 1e-6 * size);
     }
 }
 
 static void check_status(const Case *c, int64_t status) {
     MUST(status >= OSSIFY_THREAD_FAILED && status <= OSSIFY_REACHED);
-    if (c->info.struct_size != sizeof c->info)
+    if (c->info.struct_size != sizeof c->info) {
         return; /* an info of another version is not written */
+    }
     MUST(c->info.status == status);
     MUST(memchr(c->info.message, '\0', OSSIFY_MESSAGE_LENGTH) != NULL);
     MUST(status >= 0 || c->info.message[0] != '\0');
@@ -351,14 +379,18 @@ static int64_t run_job(Case *c, int manner, int articulates) {
                           ? ossify_articulate_start(&c->poses, &c->settings, &c->rig, &c->skeleton, &c->info)
                           : ossify_decompose_start(&c->poses, &c->settings, &c->rig, &c->info);
     ossify_progress progress = {.struct_size = sizeof progress};
-    if (job == NULL)
+    if (job == NULL) {
         return c->info.struct_size == sizeof c->info ? c->info.status : OSSIFY_BAD_ARGUMENT;
-    if (manner & 1)
+    }
+    if (manner & 1) {
         ossify_job_poll(job, &progress);
-    if (manner & 2)
+    }
+    if (manner & 2) {
         ossify_job_cancel(job);
-    if (manner & 4)
+    }
+    if (manner & 4) {
         ossify_job_poll(job, &progress);
+    }
     return ossify_job_finish(job);
 }
 
@@ -385,16 +417,18 @@ static void run_edits(Case *c) {
     c->fraction = 0;
     status = ossify_bone_costs(&c->poses, &c->settings, &c->rig, costs, &c->info);
     check_status(c, status);
-    for (int64_t b = 0; status >= 0 && b < bones; b++)
+    for (int64_t b = 0; status >= 0 && b < bones; b++) {
         MUST(costs[b] >= 0 && isfinite(costs[b]));
+    }
     c->fraction = 0;
     c->rig.held_transforms = NULL; /* of as many bones as there were */
     c->rig.held_groups = NULL;
     status = ossify_add_bone(&c->poses, &c->settings, &c->rig, c->vertex, c->split, &c->info);
     check_status(c, status);
     MUST(c->rig.bones == bones + (status >= 0));
-    if (status >= 0)
+    if (status >= 0) {
         check_answer(c);
+    }
 }
 
 /* The rig that came out, connected and articulated without hindrance: refused only for what it asks. */
@@ -404,8 +438,9 @@ static void run_skeleton(Case *c) {
     c->fraction = 0;
     status = ossify_connect(&c->poses, &c->settings, &c->rig, &c->skeleton, &c->info);
     check_status(c, status);
-    if (status < 0)
+    if (status < 0) {
         return;
+    }
     check_skeleton(c, 0);
     c->rig.given = OSSIFY_GIVEN_TRANSFORMS | OSSIFY_GIVEN_WEIGHTS;
     c->fraction = 0;
@@ -418,8 +453,9 @@ static void run_skeleton(Case *c) {
 }
 
 static int64_t run_verb(Case *c, int verb, int articulates) {
-    if (verb < 8)
+    if (verb < 8) {
         return run_job(c, verb, articulates);
+    }
     return articulates ? ossify_articulate(&c->poses, &c->settings, &c->rig, &c->skeleton, &c->info)
                        : ossify_decompose(&c->poses, &c->settings, &c->rig, &c->info);
 }
@@ -429,10 +465,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     Case *c = calloc(1, sizeof *c), *before = malloc(sizeof *before);
     int verb = below(&reader, 16), articulates;
     int64_t status;
-    if (c == NULL || before == NULL)
+    if (c == NULL || before == NULL) {
         abort();
-    for (size_t i = 0; i < size; i++)
+    }
+    for (size_t i = 0; i < size; i++) {
         reader.random = 31 * reader.random + data[i];
+    }
     read_settings(&reader, c);
     read_rig(&reader, c);
     read_poses(&reader, c);

@@ -10,8 +10,9 @@ enum { MOST_BYTES = 1 << 20 };
 
 int main(int argc, char **argv) {
     uint8_t *data = malloc(MOST_BYTES);
-    if (data == NULL)
+    if (data == NULL) {
         return 1;
+    }
     for (int i = 1; i < argc; i++) {
         FILE *file = fopen(argv[i], "rb");
         size_t size;

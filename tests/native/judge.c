@@ -21,8 +21,9 @@ static void *take(size_t count, size_t size) {
 static void place(const ossify_rig *rig, int64_t f, int32_t b, int64_t v, double y[3]) {
     const double *m = rig->transforms + 12 * (f * rig->bone_capacity + b);
     const float *p = rig->rest + 3 * v;
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
         y[i] = m[4 * i] * p[0] + m[4 * i + 1] * p[1] + m[4 * i + 2] * p[2] + m[4 * i + 3];
+    }
 }
 
 /* d[k][3f] = M_k p~ - x for each influence of a vertex; r = sum w d. Returns how many there are. */
@@ -87,10 +88,12 @@ void judge_weights(const ossify_poses *poses, const ossify_rig *rig, const uint8
         int used = residuals(poses, rig, v, d, r);
         double rounding = of_positions; /* and of weights */
         slopes(d, r, used, rows, apart, slope);
-        for (int k = 0; k < used; k++)
+        for (int k = 0; k < used; k++) {
             rounding += 0x1p-23 * apart[k];
-        for (int k = 0; k < used && !(skip && skip[v]); k++)
+        }
+        for (int k = 0; k < used && !(skip && skip[v]); k++) {
             CHECK_NEAR(slope[k], 0, rounding * apart[k]);
+        }
     }
     free(d);
     free(r);
@@ -101,14 +104,17 @@ static double frame_error(const ossify_poses *poses, const ossify_rig *rig, int6
     for (int64_t v = 0; v < poses->vertex_count; v++) {
         const float *x = poses->frames + 3 * (f * poses->vertex_count + v);
         double y[3] = {0, 0, 0}, part[3];
-        for (int64_t k = 0; k < rig->influences; k++)
+        for (int64_t k = 0; k < rig->influences; k++) {
             if (rig->influence_bones[v * rig->influences + k] >= 0) {
                 place(rig, f, rig->influence_bones[v * rig->influences + k], v, part);
-                for (int i = 0; i < 3; i++)
+                for (int i = 0; i < 3; i++) {
                     y[i] += rig->influence_weights[v * rig->influences + k] * part[i];
+                }
             }
-        for (int i = 0; i < 3; i++)
+        }
+        for (int i = 0; i < 3; i++) {
             sum += (x[i] - y[i]) * (x[i] - y[i]);
+        }
     }
     return sum;
 }
@@ -130,7 +136,7 @@ static void nudge(double *m, int kind, double step) {
 void judge_bones(const ossify_poses *poses, const ossify_rig *rig, double slack) {
     for (int64_t f = 0; f < poses->frame_count && !test_failed(); f++) {
         double least = frame_error(poses, rig, f);
-        for (int64_t b = 0; b < rig->bones; b++)
+        for (int64_t b = 0; b < rig->bones; b++) {
             for (int kind = 0; kind < 12; kind++) {
                 double *m = rig->transforms + 12 * (f * rig->bone_capacity + b), copy[12];
                 memcpy(copy, m, sizeof copy);
@@ -138,6 +144,7 @@ void judge_bones(const ossify_poses *poses, const ossify_rig *rig, double slack)
                 CHECK(frame_error(poses, rig, f) >= least * (1 - slack));
                 memcpy(m, copy, sizeof copy);
             }
+        }
     }
 }
 
@@ -151,23 +158,28 @@ typedef struct Table {
 
 static double between(const float *rest, int a, int b) {
     double square = 0;
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
         square += ((double)rest[3 * a + i] - rest[3 * b + i]) * ((double)rest[3 * a + i] - rest[3 * b + i]);
+    }
     return square;
 }
 
 static void join(Table *table, int a, int b) {
     int gone = table->part[b], kept = table->part[a];
     table->beside[a * table->n + b] = table->beside[b * table->n + a] = 1;
-    for (int v = 0; v < table->n && gone != kept; v++)
-        if (table->part[v] == gone)
+    for (int v = 0; v < table->n && gone != kept; v++) {
+        if (table->part[v] == gone) {
             table->part[v] = kept;
+        }
+    }
 }
 
 static int in_one_part(const Table *table) {
-    for (int v = 1; v < table->n; v++)
-        if (table->part[v] != table->part[0])
+    for (int v = 1; v < table->n; v++) {
+        if (table->part[v] != table->part[0]) {
             return 0;
+        }
+    }
     return 1;
 }
 
@@ -177,18 +189,23 @@ static void join_nearest(Table *table, const float *rest) {
         double reach = -1;
         for (int found = 0; found < 8 && found < table->n - 1;) {
             double next = INFINITY;
-            for (int u = 0; u < table->n; u++)
-                if (u != v && between(rest, u, v) > reach)
+            for (int u = 0; u < table->n; u++) {
+                if (u != v && between(rest, u, v) > reach) {
                     next = fmin(next, between(rest, u, v));
+                }
+            }
             reach = next;
             found = 0;
-            for (int u = 0; u < table->n; u++)
+            for (int u = 0; u < table->n; u++) {
                 found += u != v && between(rest, u, v) <= reach;
+            }
             reach *= 1 + 1e-6;
         }
-        for (int u = 0; u < table->n; u++)
-            if (u != v && between(rest, u, v) <= reach)
+        for (int u = 0; u < table->n; u++) {
+            if (u != v && between(rest, u, v) <= reach) {
                 join(table, v, u);
+            }
+        }
     }
 }
 
@@ -198,14 +215,20 @@ static void join_parts(Table *table, const float *rest) {
     while (!in_one_part(table)) {
         double shortest = INFINITY;
         memcpy(part, table->part, (size_t)table->n * sizeof *part);
-        for (int v = 0; v < table->n; v++)
-            for (int u = 0; u < v; u++)
-                if (part[u] != part[v])
+        for (int v = 0; v < table->n; v++) {
+            for (int u = 0; u < v; u++) {
+                if (part[u] != part[v]) {
                     shortest = fmin(shortest, between(rest, u, v));
-        for (int v = 0; v < table->n; v++)
-            for (int u = 0; u < v; u++)
-                if (part[u] != part[v] && between(rest, u, v) <= shortest * (1 + 1e-6))
+                }
+            }
+        }
+        for (int v = 0; v < table->n; v++) {
+            for (int u = 0; u < v; u++) {
+                if (part[u] != part[v] && between(rest, u, v) <= shortest * (1 + 1e-6)) {
                     join(table, u, v);
+                }
+            }
+        }
     }
     free(part);
 }
@@ -214,11 +237,14 @@ static Table table_of(const ossify_poses *poses) {
     Table table = {(int)poses->vertex_count, NULL, NULL};
     table.beside = take((size_t)table.n * (size_t)table.n, 1);
     table.part = take((size_t)table.n, sizeof(int));
-    for (int v = 0; v < table.n; v++)
+    for (int v = 0; v < table.n; v++) {
         table.part[v] = v;
-    for (int64_t t = 0; t < poses->triangle_count; t++)
-        for (int i = 0; i < 3; i++)
+    }
+    for (int64_t t = 0; t < poses->triangle_count; t++) {
+        for (int i = 0; i < 3; i++) {
             join(&table, poses->triangles[3 * t + i], poses->triangles[3 * t + (i + 1) % 3]);
+        }
+    }
     if (!in_one_part(&table)) {
         join_nearest(&table, poses->rest);
         join_parts(&table, poses->rest);
@@ -227,9 +253,11 @@ static Table table_of(const ossify_poses *poses) {
 }
 
 static float weight_of(const ossify_rig *rig, int64_t v, int64_t b) {
-    for (int64_t k = 0; k < rig->influences; k++)
-        if (rig->influence_bones[v * rig->influences + k] == b)
+    for (int64_t k = 0; k < rig->influences; k++) {
+        if (rig->influence_bones[v * rig->influences + k] == b) {
             return rig->influence_weights[v * rig->influences + k];
+        }
+    }
     return 0;
 }
 
@@ -237,21 +265,25 @@ static float weight_of(const ossify_rig *rig, int64_t v, int64_t b) {
 static int parts_of(const Table *table, const ossify_rig *rig, int64_t b, float threshold) {
     uint8_t *left = take((size_t)table->n, 1);
     int *queue = take((size_t)table->n, sizeof *queue), parts = 0;
-    for (int v = 0; v < table->n; v++)
+    for (int v = 0; v < table->n; v++) {
         left[v] = weight_of(rig, v, b) > threshold;
+    }
     for (int seed = 0; seed < table->n; seed++) {
         int count = 0;
-        if (!left[seed])
+        if (!left[seed]) {
             continue;
+        }
         parts++;
         left[seed] = 0;
         queue[count++] = seed;
-        for (int head = 0; head < count; head++)
-            for (int u = 0; u < table->n; u++)
+        for (int head = 0; head < count; head++) {
+            for (int u = 0; u < table->n; u++) {
                 if (left[u] && table->beside[queue[head] * table->n + u]) {
                     left[u] = 0;
                     queue[count++] = u;
                 }
+            }
+        }
     }
     free(left);
     free(queue);

@@ -11,8 +11,9 @@ void *ledger_allocate(void *user, uint64_t bytes) {
     void *memory;
     ledger->asked++;
     if (ledger->refuse_at > 0 &&
-        (ledger->refuse_on ? ledger->asked >= ledger->refuse_at : ledger->asked == ledger->refuse_at))
+        (ledger->refuse_on ? ledger->asked >= ledger->refuse_at : ledger->asked == ledger->refuse_at)) {
         return NULL;
+    }
     memory = malloc((size_t)bytes);
     memset(memory, 0xAB, (size_t)bytes);
     ledger->taken++;
@@ -36,8 +37,9 @@ static int64_t watch(void *user, const ossify_progress *progress) {
     CHECK_INT(progress->struct_size, sizeof *progress);
     CHECK(progress->fraction >= watcher->last.fraction && progress->fraction <= 1);
     CHECK(progress->stage >= 0 && progress->stage < OSSIFY_STAGES);
-    if (watcher->see != NULL)
+    if (watcher->see != NULL) {
         watcher->see(watcher->see_user, progress);
+    }
     watcher->last = *progress;
     return watcher->calls == watcher->cancel_at;
 }
@@ -106,15 +108,17 @@ double model_distance(const Problem *problem, const Model *model, int v) {
     double *x = malloc(2 * rows * sizeof *x), *y = x + rows, sum = 0;
     problem_read(problem, v, x);
     model_replay(problem, model, v, y);
-    for (size_t i = 0; i < rows; i++)
+    for (size_t i = 0; i < rows; i++) {
         sum += (x[i] - y[i]) * (x[i] - y[i]);
+    }
     free(x);
     return sum;
 }
 
 double model_objective(const Problem *problem, const Model *model) {
     double sum = 0;
-    for (int v = 0; v < problem->vertices; v++)
+    for (int v = 0; v < problem->vertices; v++) {
         sum += problem->mass[v] * model_distance(problem, model, v);
+    }
     return sum;
 }

@@ -73,8 +73,8 @@ static void point_on(Shape shape, double r, double c, double p[3]) {
 
 static void make_rest(const SyntheticOptions *o, Lattice l, float *rest) {
     double spread = o->shape == SHAPE_TUBE ? 0.9 : 2.4;
-    for (int s = 0; s < l.shells; s++)
-        for (int r = 0; r < l.rows; r++)
+    for (int s = 0; s < l.shells; s++) {
+        for (int r = 0; r < l.rows; r++) {
             for (int c = 0; c < l.columns; c++, rest += 3) {
                 double p[3];
                 point_on(o->shape, r / (double)(l.rows - 1), c / (double)(l.columns - !l.closed), p);
@@ -82,19 +82,24 @@ static void make_rest(const SyntheticOptions *o, Lattice l, float *rest) {
                 rest[1] = (float)p[1];
                 rest[2] = (float)p[2];
             }
+        }
+    }
 }
 
 static int64_t make_triangles(Lattice l, int32_t *triangles) {
     int64_t count = 0;
-    for (int s = 0; s < l.shells; s++)
-        for (int r = 0; r + 1 < l.rows; r++)
+    for (int s = 0; s < l.shells; s++) {
+        for (int r = 0; r + 1 < l.rows; r++) {
             for (int c = 0; c < l.columns - !l.closed; c++, count += 2) {
                 int here = (s * l.rows + r) * l.columns + c;
                 int beside = (s * l.rows + r) * l.columns + (c + 1) % l.columns;
                 int quad[6] = {here, beside, here + l.columns, beside, beside + l.columns, here + l.columns};
-                for (int i = 0; i < 6; i++)
+                for (int i = 0; i < 6; i++) {
                     triangles[3 * count + i] = quad[i];
+                }
             }
+        }
+    }
     return count;
 }
 
@@ -112,8 +117,9 @@ static void place_bones(const SyntheticOptions *o, int each, const float *rest, 
         double far = -1;
         for (int v = shell * each; v < (shell + 1) * each; v++) {
             double near = DBL_MAX;
-            for (int other = shell; other < b; other += o->shells)
+            for (int other = shell; other < b; other += o->shells) {
                 near = fmin(near, distance(rest + 3 * v, rest + 3 * middle[other]));
+            }
             if (near > far) {
                 far = near;
                 best = v;
@@ -127,9 +133,11 @@ static void place_bones(const SyntheticOptions *o, int each, const float *rest, 
 static void size_patches(const SyntheticOptions *o, const float *rest, const int *middle, double *patch) {
     for (int b = 0; b < o->bones; b++) {
         double near = DBL_MAX;
-        for (int other = b % o->shells; other < o->bones; other += o->shells)
-            if (other != b)
+        for (int other = b % o->shells; other < o->bones; other += o->shells) {
+            if (other != b) {
                 near = fmin(near, distance(rest + 3 * middle[b], rest + 3 * middle[other]));
+            }
+        }
         patch[b] = near / 3;
     }
 }
@@ -141,11 +149,12 @@ static int nearest_bones(const SyntheticOptions *o, int shell, int most, const f
     for (int b = shell % o->bones; b < o->bones; b += o->shells) {
         double far = fmax(0, distance(p, rest + 3 * middle[b]) - patch[b]);
         int at = found < most ? found++ : most;
-        for (; at > 0 && d[at - 1] > far; at--)
+        for (; at > 0 && d[at - 1] > far; at--) {
             if (at < most) {
                 d[at] = d[at - 1];
                 bone[at] = bone[at - 1];
             }
+        }
         if (at < most) {
             d[at] = far;
             bone[at] = b;
@@ -162,8 +171,9 @@ static void weigh(const SyntheticOptions *o, int shell, const float *p, const fl
     int k = o->influences, near[OSSIFY_MAX_INFLUENCES + 1] = {0};
     double d[OSSIFY_MAX_INFLUENCES + 1] = {0}, share[OSSIFY_MAX_INFLUENCES] = {0}, sum = 0, limit = 0;
     int found = nearest_bones(o, shell, k + 1, p, rest, middle, patch, near, d);
-    if (found > k)
+    if (found > k) {
         limit = 1 / fmax(d[k], NOTHING);
+    }
     share[0] = sum = 1;
     if (d[0] > NOTHING) {
         sum = 0;
@@ -172,8 +182,9 @@ static void weigh(const SyntheticOptions *o, int shell, const float *p, const fl
             sum += share[i];
         }
     }
-    if (sum <= 0) /* all equally far */
+    if (sum <= 0) { /* all equally far */
         share[0] = sum = 1;
+    }
     for (int i = 0; i < k; i++) {
         int used = share[i] > 1e-8 * sum;
         bones[i] = used ? near[i] : -1;
@@ -200,8 +211,9 @@ static Path random_path(uint64_t *random) {
 
 static double along(const Path *path, double time) {
     double sum = 0;
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
         sum += sin(path->phase[i] + TAU * path->speed[i] * time) / (i + 1);
+    }
     return sum * 6 / 11;
 }
 
@@ -211,13 +223,15 @@ static void rotation_of(const double axis[3], double r[9]) {
     double s = angle > 0 ? sin(angle) / angle : 1, c = angle > 0 ? (1 - cos(angle)) / (angle * angle) : 0.5;
     double x = axis[0], y = axis[1], z = axis[2];
     double cross[9] = {0, -z, y, z, 0, -x, -y, x, 0};
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
         for (int j = 0; j < 3; j++) {
             double square = 0;
-            for (int k = 0; k < 3; k++)
+            for (int k = 0; k < 3; k++) {
                 square += cross[3 * i + k] * cross[3 * k + j];
+            }
             r[3 * i + j] = (i == j) + s * cross[3 * i + j] + c * square;
         }
+    }
 }
 
 /* Paths: 3 of the rotation, 3 of the translation, 9 of the stretch. */
@@ -226,17 +240,20 @@ enum { PATHS = 15 };
 static void pose_bone(const SyntheticOptions *o, const Path *path, double time, const float *middle,
                       double m[12]) {
     double axis[3], r[9], a[9];
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
         axis[i] = o->motion * along(&path[i], time);
+    }
     rotation_of(axis, r);
-    for (int i = 0; i < 9; i++)
+    for (int i = 0; i < 9; i++) {
         a[i] = (i % 4 == 0) + (o->flexible ? 0.25 * along(&path[6 + i], time) : 0);
+    }
     for (int i = 0; i < 3; i++) {
         double moved = middle[i] + 0.3 * o->motion * along(&path[3 + i], time);
         for (int j = 0; j < 3; j++) {
             double sum = 0;
-            for (int k = 0; k < 3; k++)
+            for (int k = 0; k < 3; k++) {
                 sum += r[3 * i + k] * a[3 * k + j];
+            }
             m[4 * i + j] = sum;
             moved -= sum * middle[j];
         }
@@ -248,11 +265,13 @@ static void make_motion(const SyntheticOptions *o, const float *rest, const int 
                         double *transforms) {
     for (int b = 0; b < o->bones; b++) {
         Path path[PATHS];
-        for (int i = 0; i < PATHS; i++)
+        for (int i = 0; i < PATHS; i++) {
             path[i] = random_path(random);
-        for (int f = 0; f < o->frames; f++)
+        }
+        for (int f = 0; f < o->frames; f++) {
             pose_bone(o, path, f / (double)o->frames, rest + 3 * middle[b],
                       transforms + 12 * (f * o->bones + b));
+        }
     }
 }
 
@@ -264,18 +283,20 @@ static void join_bones(const SyntheticOptions *o, const float *rest, const int *
     for (int count = 0; count < o->bones; count++) {
         int next = 0, to = -1;
         double least = DBL_MAX;
-        for (int b = 0; b < o->bones; b++)
+        for (int b = 0; b < o->bones; b++) {
             for (int i = 0; i < count; i++) {
                 double far = distance(rest + 3 * middle[b], rest + 3 * middle[order[i]]);
                 int joined = 0;
-                for (int j = 0; j < count; j++)
+                for (int j = 0; j < count; j++) {
                     joined |= order[j] == b;
+                }
                 if (!joined && far < least) {
                     least = far;
                     next = b;
                     to = order[i];
                 }
             }
+        }
         order[count] = next;
         skeleton->parents[next] = to;
         for (int i = 0; i < 3; i++) {
@@ -290,8 +311,9 @@ static void pose_joint(const SyntheticOptions *o, const ossify_skeleton *skeleto
                        double time, double m[12]) {
     const double *c = skeleton->joints + 3 * b, *above = skeleton->joints + 3 * skeleton->parents[b];
     double swing = o->motion, axis[3], r[9], away[3], length = 0;
-    if (skeleton->joint_kinds[b] == OSSIFY_JOINT_STIFF)
+    if (skeleton->joint_kinds[b] == OSSIFY_JOINT_STIFF) {
         swing *= 0.005;
+    }
     for (int i = 0; i < 3; i++) {
         axis[i] = o->hinges ? swing * along(&path[0], time) * skeleton->axes[3 * b + i]
                             : swing * along(&path[i], time);
@@ -307,10 +329,12 @@ static void pose_joint(const SyntheticOptions *o, const ossify_skeleton *skeleto
 }
 
 static void compose(const double *a, const double *b, double *ab) {
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 4; j++)
+    for (int i = 0; i < 3; i++) {
+        for (int j = 0; j < 4; j++) {
             ab[4 * i + j] = a[4 * i] * b[j] + a[4 * i + 1] * b[4 + j] + a[4 * i + 2] * b[8 + j] +
                             (j == 3 ? a[4 * i + 3] : 0);
+        }
+    }
 }
 
 static void name_joints(const SyntheticOptions *o, ossify_skeleton *skeleton, uint64_t *random) {
@@ -320,8 +344,9 @@ static void name_joints(const SyntheticOptions *o, ossify_skeleton *skeleton, ui
             axis[i] = o->hinges ? between(random, -1, 1) : 0;
             length += axis[i] * axis[i];
         }
-        for (int i = 0; i < 3 && o->hinges; i++)
+        for (int i = 0; i < 3 && o->hinges; i++) {
             axis[i] /= sqrt(length);
+        }
         skeleton->joint_kinds[b] = o->stiff > 0 && b % o->stiff == 0 ? OSSIFY_JOINT_STIFF
                                    : o->hinges                       ? OSSIFY_JOINT_HINGE
                                                                      : OSSIFY_JOINT_BALL;
@@ -336,8 +361,9 @@ static void make_jointed_motion(const SyntheticOptions *o, const float *rest, co
     for (int k = 0; k < o->bones; k++) {
         int b = order[k], p = skeleton->parents[b];
         Path path[PATHS];
-        for (int i = 0; i < PATHS; i++)
+        for (int i = 0; i < PATHS; i++) {
             path[i] = random_path(random);
+        }
         for (int f = 0; f < o->frames; f++) {
             double *m = transforms + 12 * (f * o->bones + b), turned[12];
             if (p < 0) {
@@ -358,23 +384,27 @@ static void replay(const ossify_rig *rig, int64_t f, int64_t v, double y[3]) {
     for (int64_t k = 0; k < rig->influences; k++) {
         int32_t b = rig->influence_bones[v * rig->influences + k];
         double w = rig->influence_weights[v * rig->influences + k];
-        if (b < 0)
+        if (b < 0) {
             continue;
+        }
         const double *m = rig->transforms + 12 * (f * rig->bone_capacity + b);
-        for (int i = 0; i < 3; i++)
+        for (int i = 0; i < 3; i++) {
             y[i] += w * (m[4 * i] * p[0] + m[4 * i + 1] * p[1] + m[4 * i + 2] * p[2] + m[4 * i + 3]);
+        }
     }
 }
 
 static void make_frames(const SyntheticOptions *o, const ossify_poses *poses, const ossify_rig *rig,
                         uint64_t *random, float *frames) {
-    for (int64_t f = 0; f < poses->frame_count; f++)
+    for (int64_t f = 0; f < poses->frame_count; f++) {
         for (int64_t v = 0; v < poses->vertex_count; v++, frames += 3) {
             double y[3];
             replay(rig, f, v, y);
-            for (int i = 0; i < 3; i++)
+            for (int i = 0; i < 3; i++) {
                 frames[i] = (float)(y[i] + (o->noise > 0 ? o->noise * normal(random) : 0));
+            }
         }
+    }
 }
 
 static void take_rig(const ossify_poses *poses, int64_t capacity, int64_t influences, ossify_rig *rig) {
@@ -432,14 +462,16 @@ Synthetic synthetic_make(SyntheticOptions options) {
     memcpy(s.truth.rest, s.rest, (size_t)vertices * 3 * sizeof(float));
     place_bones(&o, each, s.rest, middle);
     size_patches(&o, s.rest, middle, patch);
-    for (int v = 0; v < vertices; v++)
+    for (int v = 0; v < vertices; v++) {
         weigh(&o, v / each, s.rest + 3 * v, s.rest, middle, patch, s.truth.influence_bones + v * o.influences,
               s.truth.influence_weights + v * o.influences);
+    }
     s.skeleton = skeleton_start(o.bones);
-    if (o.jointed)
+    if (o.jointed) {
         make_jointed_motion(&o, s.rest, middle, &random, &s.skeleton, s.truth.transforms);
-    else
+    } else {
         make_motion(&o, s.rest, middle, &random, s.truth.transforms);
+    }
     make_frames(&o, &s.poses, &s.truth, &random, s.frames);
     free(middle);
     free(patch);
@@ -486,12 +518,15 @@ Answer answer_of(const ossify_poses *poses, const ossify_rig *rig) {
 
 int rigs_are_equal(const ossify_poses *poses, const ossify_rig *a, const ossify_rig *b) {
     size_t vertices = (size_t)poses->vertex_count, entries = vertices * (size_t)a->influences;
-    if (a->bones != b->bones || a->influences != b->influences)
+    if (a->bones != b->bones || a->influences != b->influences) {
         return 0;
-    for (int64_t f = 0; f < poses->frame_count; f++)
+    }
+    for (int64_t f = 0; f < poses->frame_count; f++) {
         if (memcmp(a->transforms + 12 * f * a->bone_capacity, b->transforms + 12 * f * b->bone_capacity,
-                   (size_t)a->bones * 12 * sizeof(double)) != 0)
+                   (size_t)a->bones * 12 * sizeof(double)) != 0) {
             return 0;
+        }
+    }
     return memcmp(a->influence_bones, b->influence_bones, entries * sizeof(int32_t)) == 0 &&
            memcmp(a->influence_weights, b->influence_weights, entries * sizeof(float)) == 0 &&
            memcmp(a->rest, b->rest, vertices * 3 * sizeof(float)) == 0;
@@ -558,8 +593,9 @@ static void check_vertex(const ossify_rig *rig, int64_t v) {
         CHECK(bone[k] >= -1 && bone[k] < rig->bones);
         CHECK(bone[k] >= 0 ? weight[k] > 0 : weight[k] == 0);
         CHECK(k == 0 || weight[k] <= weight[k - 1]);
-        for (int64_t other = 0; other < k; other++)
+        for (int64_t other = 0; other < k; other++) {
             CHECK(bone[k] < 0 || bone[k] != bone[other]);
+        }
         sum += weight[k];
     }
     CHECK_NEAR(sum, 1, 1e-6);
@@ -568,42 +604,52 @@ static void check_vertex(const ossify_rig *rig, int64_t v) {
 static void check_bone(const double *m, int rigid) {
     double determinant = m[0] * (m[5] * m[10] - m[6] * m[9]) - m[1] * (m[4] * m[10] - m[6] * m[8]) +
                          m[2] * (m[4] * m[9] - m[5] * m[8]);
-    for (int i = 0; i < 12; i++)
+    for (int i = 0; i < 12; i++) {
         CHECK(isfinite(m[i]));
-    if (!rigid)
+    }
+    if (!rigid) {
         return;
+    }
     CHECK_NEAR(determinant, 1, 1e-9);
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j <= i; j++)
+    for (int i = 0; i < 3; i++) {
+        for (int j = 0; j <= i; j++) {
             CHECK_NEAR(m[4 * i] * m[4 * j] + m[4 * i + 1] * m[4 * j + 1] + m[4 * i + 2] * m[4 * j + 2],
                        i == j, 1e-9);
+        }
+    }
 }
 
 void check_rig(const ossify_poses *poses, const ossify_rig *rig, int rigid) {
     CHECK(rig->bones >= 1 && rig->bones <= rig->bone_capacity);
     for (int64_t v = 0; v < poses->vertex_count && !test_failed(); v++) {
         check_vertex(rig, v);
-        for (int i = 0; i < 3; i++)
+        for (int i = 0; i < 3; i++) {
             CHECK(isfinite(rig->rest[3 * v + i]));
+        }
     }
-    for (int64_t f = 0; f < poses->frame_count; f++)
-        for (int64_t b = 0; b < rig->bones && !test_failed(); b++)
+    for (int64_t f = 0; f < poses->frame_count; f++) {
+        for (int64_t b = 0; b < rig->bones && !test_failed(); b++) {
             check_bone(rig->transforms + 12 * (f * rig->bone_capacity + b), rigid);
+        }
+    }
 }
 
 double replay_error(const ossify_poses *poses, const ossify_rig *rig, double *most) {
     double sum = 0, largest = 0;
-    for (int64_t f = 0; f < poses->frame_count; f++)
+    for (int64_t f = 0; f < poses->frame_count; f++) {
         for (int64_t v = 0; v < poses->vertex_count; v++) {
             const float *x = poses->frames + 3 * (f * poses->vertex_count + v);
             double y[3], square = 0;
             replay(rig, f, v, y);
-            for (int i = 0; i < 3; i++)
+            for (int i = 0; i < 3; i++) {
                 square += (x[i] - y[i]) * (x[i] - y[i]);
+            }
             sum += square;
             largest = fmax(largest, square);
         }
-    if (most != NULL)
+    }
+    if (most != NULL) {
         *most = sqrt(largest);
+    }
     return sqrt(sum / ((double)poses->vertex_count * (double)poses->frame_count));
 }

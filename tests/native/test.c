@@ -22,8 +22,9 @@ void test_add(Test *test) {
     Test **at = &tests;
     while (*at != NULL) {
         int order = strcmp((*at)->file, test->file);
-        if (order > 0 || (order == 0 && strcmp((*at)->name, test->name) > 0))
+        if (order > 0 || (order == 0 && strcmp((*at)->name, test->name) > 0)) {
             break;
+        }
         at = &(*at)->next;
     }
     test->next = *at;
@@ -48,11 +49,13 @@ int test_failed(void) {
 void test_fail(const char *file, int line, const char *format, ...) {
     va_list arguments;
     failures++;
-    if (failures > MOST_PRINTED)
+    if (failures > MOST_PRINTED) {
         return;
+    }
     printf("%s:%d: %s", file, line, current->name);
-    if (current_case[0] != '\0')
+    if (current_case[0] != '\0') {
         printf(" (%s)", current_case);
+    }
     printf(": ");
     va_start(arguments, format);
     vprintf(format, arguments);
@@ -61,34 +64,40 @@ void test_fail(const char *file, int line, const char *format, ...) {
 }
 
 void test_check_int(const char *file, int line, const char *what, int64_t value, int64_t wanted) {
-    if (value != wanted)
+    if (value != wanted) {
         test_fail(file, line, "%s is %" PRId64 ", not %" PRId64, what, value, wanted);
+    }
 }
 
 void test_check_near(const char *file, int line, const char *what, double value, double wanted,
                      double tolerance) {
-    if (!(fabs(value - wanted) <= tolerance))
+    if (!(fabs(value - wanted) <= tolerance)) {
         test_fail(file, line, "%s is %.17g, not %.17g +- %g", what, value, wanted, tolerance);
+    }
 }
 
 void test_check_text(const char *file, int line, const char *what, const char *text, const char *wanted) {
-    if (text == NULL || strcmp(text, wanted) != 0)
+    if (text == NULL || strcmp(text, wanted) != 0) {
         test_fail(file, line, "%s is \"%s\", not \"%s\"", what, text != NULL ? text : "(null)", wanted);
+    }
 }
 
 void test_check_says(const char *file, int line, const char *what, const char *text, const char *part) {
-    if (text == NULL || strstr(text, part) == NULL)
+    if (text == NULL || strstr(text, part) == NULL) {
         test_fail(file, line, "%s is \"%s\", without \"%s\"", what, text != NULL ? text : "(null)", part);
+    }
 }
 
 static int asked_for(const Test *test, int words, char **word) {
     int named = 0;
     for (int i = 0; i < words; i++) {
-        if (strcmp(word[i], "-v") == 0)
+        if (strcmp(word[i], "-v") == 0) {
             continue;
+        }
         named = 1;
-        if (strstr(test->name, word[i]) != NULL || strstr(test->file, word[i]) != NULL)
+        if (strstr(test->name, word[i]) != NULL || strstr(test->file, word[i]) != NULL) {
             return 1;
+        }
     }
     return !named;
 }
@@ -101,12 +110,15 @@ static int run(const Test *test, int verbose) {
     failures = 0;
     skipped = NULL;
     test->run();
-    if (failures > MOST_PRINTED)
+    if (failures > MOST_PRINTED) {
         printf("%s: %d more\n", test->name, failures - MOST_PRINTED);
-    if (skipped != NULL)
+    }
+    if (skipped != NULL) {
         printf("skipped %s: %s\n", test->name, skipped);
-    if (verbose)
+    }
+    if (verbose) {
         printf("%8.3f s  %s\n", seconds_now() - began, test->name);
+    }
     fflush(stdout);
     return failures > 0 ? -1 : skipped == NULL;
 }
@@ -114,12 +126,14 @@ static int run(const Test *test, int verbose) {
 int main(int argc, char **argv) {
     int passed = 0, failed = 0, left_out = 0, verbose = 0;
     double began = seconds_now();
-    for (int i = 1; i < argc; i++)
+    for (int i = 1; i < argc; i++) {
         verbose |= strcmp(argv[i], "-v") == 0;
+    }
     for (const Test *test = tests; test != NULL; test = test->next) {
         int result;
-        if (!asked_for(test, argc - 1, argv + 1))
+        if (!asked_for(test, argc - 1, argv + 1)) {
             continue;
+        }
         result = run(test, verbose);
         passed += result > 0;
         failed += result < 0;

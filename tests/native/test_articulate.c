@@ -25,9 +25,11 @@ static Case case_of(SyntheticOptions options, double off) {
     c.settings.influences = c.made.truth.influences;
     c.answer = answer_of(&c.made.poses, &c.made.truth);
     c.skeleton = skeleton_of(&c.made.skeleton);
-    for (int b = 0; b < c.made.truth.bones; b++)
-        for (int i = 0; i < 3 && c.skeleton.parents[b] >= 0; i++)
+    for (int b = 0; b < c.made.truth.bones; b++) {
+        for (int i = 0; i < 3 && c.skeleton.parents[b] >= 0; i++) {
             c.skeleton.joints[3 * b + i] += off * sin(5 * b + 2 * i);
+        }
+    }
     return c;
 }
 
@@ -46,8 +48,9 @@ static double *transform_of(const ossify_rig *rig, int64_t f, int64_t b) {
 }
 
 static void apply(const double *m, const double x[3], double y[3]) {
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
         y[i] = m[4 * i] * x[0] + m[4 * i + 1] * x[1] + m[4 * i + 2] * x[2] + m[4 * i + 3];
+    }
 }
 
 static double apart(const double a[3], const double b[3]) {
@@ -58,15 +61,17 @@ static double apart(const double a[3], const double b[3]) {
 static double largest_gap(const Case *c) {
     const ossify_rig *rig = &c->answer.rig;
     double most = 0;
-    for (int64_t f = 0; f < c->made.poses.frame_count; f++)
+    for (int64_t f = 0; f < c->made.poses.frame_count; f++) {
         for (int64_t b = 0; b < rig->bones; b++) {
             double own[3], above[3];
-            if (c->skeleton.parents[b] < 0)
+            if (c->skeleton.parents[b] < 0) {
                 continue;
+            }
             apply(transform_of(rig, f, b), c->skeleton.joints + 3 * b, own);
             apply(transform_of(rig, f, c->skeleton.parents[b]), c->skeleton.joints + 3 * b, above);
             most = fmax(most, apart(own, above));
         }
+    }
     return most;
 }
 
@@ -79,10 +84,12 @@ static double axis_error(const Case *c, int64_t b) {
     const double *x = c->skeleton.joints + 3 * b, *o = c->made.skeleton.joints + 3 * b,
                  *n = c->made.skeleton.axes + 3 * b;
     double along = 0, foot[3];
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
         along += (x[i] - o[i]) * n[i];
-    for (int i = 0; i < 3; i++)
+    }
+    for (int i = 0; i < 3; i++) {
         foot[i] = o[i] + along * n[i];
+    }
     return apart(x, foot);
 }
 
@@ -152,11 +159,13 @@ static double boundary_error(const Case *c, int64_t b) {
                          : 0;
         }
         sum += fmin(own, above);
-        for (int i = 0; i < 3; i++)
+        for (int i = 0; i < 3; i++) {
             middle[i] += fmin(own, above) * (double)c->made.rest[3 * v + i];
+        }
     }
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
         along += (c->skeleton.joints[3 * b + i] - middle[i] / sum) * c->made.skeleton.axes[3 * b + i];
+    }
     return along;
 }
 
@@ -168,8 +177,9 @@ TEST(a_joint_on_a_pure_hinge_goes_to_where_its_bones_meet) {
     double before[4];
     for (int b = 1; b < 4; b++) {
         const double side = boundary_error(&c, b) > 0 ? 0.08 : -0.08;
-        for (int i = 0; i < 3; i++)
+        for (int i = 0; i < 3; i++) {
             c.skeleton.joints[3 * b + i] += side * c.skeleton.axes[3 * b + i];
+        }
         before[b] = fabs(boundary_error(&c, b));
     }
     CHECK(run(&c) >= 0);
@@ -186,7 +196,7 @@ TEST(a_joint_on_a_pure_hinge_goes_to_where_its_bones_meet) {
 static double part_radius(const Case *c, int64_t b) {
     const ossify_rig *rig = &c->made.truth;
     double sum = 0, middle[3] = {0}, square = 0;
-    for (int pass = 0; pass < 2; pass++)
+    for (int pass = 0; pass < 2; pass++) {
         for (int64_t i = 0; i < c->made.poses.vertex_count * rig->influences; i++) {
             const float *p = c->made.rest + 3 * (i / rig->influences);
             const double w = (double)rig->influence_weights[i] * (double)rig->influence_weights[i];
@@ -196,6 +206,7 @@ static double part_radius(const Case *c, int64_t b) {
                 square += pass == 1 ? w * pow((double)p[a] - middle[a] / sum, 2) : 0;
             }
         }
+    }
     return sqrt(square / sum);
 }
 
@@ -297,15 +308,18 @@ TEST(joints_hold_far_from_the_origin) {
         c.made.rest[i] += (float)far[i % 3];
         c.answer.rig.rest[i] += (float)far[i % 3];
     }
-    for (int64_t i = 0; i < 3 * v * f; i++)
+    for (int64_t i = 0; i < 3 * v * f; i++) {
         c.made.frames[i] += (float)far[i % 3];
+    }
     for (int b = 0; b < 4; b++) {
-        for (int i = 0; i < 3; i++)
+        for (int i = 0; i < 3; i++) {
             c.skeleton.joints[3 * b + i] += far[i];
+        }
         for (int64_t g = 0; g < f; g++) {
             double *m = transform_of(&c.answer.rig, g, b);
-            for (int i = 0; i < 3; i++)
+            for (int i = 0; i < 3; i++) {
                 m[4 * i + 3] += far[i] - m[4 * i] * far[0] - m[4 * i + 1] * far[1] - m[4 * i + 2] * far[2];
+            }
         }
     }
     CHECK(run(&c) >= 0);
@@ -345,25 +359,30 @@ static double error_turned(const Case *c, int64_t frame, int64_t bone, const dou
             }
             double side[3] = {axis[1] * x[2] - axis[2] * x[1], axis[2] * x[0] - axis[0] * x[2],
                               axis[0] * x[1] - axis[1] * x[0]};
-            for (int i = 0; i < 3; i++)
+            for (int i = 0; i < 3; i++) {
                 m[12 * b + 4 * i + j] = x[i] * cos(angle) + side[i] * sin(angle) +
                                         axis[i] * along * (1 - cos(angle)) + (j == 3 ? pivot[i] : 0);
+            }
         }
     }
     for (int64_t v = 0; v < c->made.poses.vertex_count; v++) {
         double p[3], y[3], all[3] = {0};
-        for (int i = 0; i < 3; i++)
+        for (int i = 0; i < 3; i++) {
             p[i] = rig.rest[3 * v + i];
+        }
         for (int64_t k = 0; k < rig.influences; k++) {
             int32_t b = rig.influence_bones[v * rig.influences + k];
-            if (b < 0)
+            if (b < 0) {
                 continue;
+            }
             apply(m + 12 * b, p, y);
-            for (int i = 0; i < 3; i++)
+            for (int i = 0; i < 3; i++) {
                 all[i] += (double)rig.influence_weights[v * rig.influences + k] * y[i];
+            }
         }
-        for (int i = 0; i < 3; i++)
+        for (int i = 0; i < 3; i++) {
             sum += pow(all[i] - c->made.frames[3 * (frame * c->made.poses.vertex_count + v) + i], 2);
+        }
     }
     free(m);
     return sum;
@@ -385,12 +404,14 @@ TEST(no_turn_of_any_bone_lowers_the_error) {
     SyntheticOptions options = {.vertices = 300, .bones = 5, .frames = 6, .noise = 0.02};
     Case c = case_of(options, 0.02);
     CHECK(run(&c) >= 0);
-    for (int64_t f = 0; f < 6; f++)
-        for (int64_t b = 0; b < 5; b++)
+    for (int64_t f = 0; f < 6; f++) {
+        for (int64_t b = 0; b < 5; b++) {
             for (int axis = 0; axis < 3; axis++) {
                 test_case("frame %d, bone %d, axis %d", (int)f, (int)b, axis);
                 CHECK(gain_of_a_turn(&c, f, b, axis) < 1e-7);
             }
+        }
+    }
     case_free(&c);
 }
 
@@ -408,18 +429,22 @@ static double error_with_joint_at(const Case *c, int64_t bone, const double at[3
         apply(p, c->skeleton.joints + 3 * bone, old_above);
         for (int64_t v = 0; v < c->made.poses.vertex_count; v++) {
             double x[3], y[3], all[3] = {0}, carried = 0;
-            for (int i = 0; i < 3; i++)
+            for (int i = 0; i < 3; i++) {
                 x[i] = rig->rest[3 * v + i];
+            }
             for (int64_t k = 0; k < rig->influences; k++) {
                 int32_t b = rig->influence_bones[v * rig->influences + k];
                 double w = rig->influence_weights[v * rig->influences + k];
-                if (b < 0)
+                if (b < 0) {
                     continue;
+                }
                 apply(transform_of(rig, f, b), x, y);
-                for (int64_t up = b; up >= 0; up = parents[up])
+                for (int64_t up = b; up >= 0; up = parents[up]) {
                     carried += up == bone ? w : 0;
-                for (int i = 0; i < 3; i++)
+                }
+                for (int i = 0; i < 3; i++) {
                     all[i] += w * y[i];
+                }
             }
             for (int i = 0; i < 3; i++) {
                 double moved = all[i] + carried * (above[i] - own[i] - old_above[i] + old_own[i]);
@@ -440,7 +465,7 @@ TEST(no_step_of_any_joint_lowers_the_error) {
     c.settings.rest_mode = OSSIFY_REST_FIXED;
     c.settings.iterations = 60;
     CHECK(run(&c) >= 0);
-    for (int64_t b = 1; b < 5; b++)
+    for (int64_t b = 1; b < 5; b++) {
         for (int axis = 0; axis < 3; axis++) {
             const double h = 1e-3, *here = c.skeleton.joints + 3 * b;
             double more[3], less[3];
@@ -455,6 +480,7 @@ TEST(no_step_of_any_joint_lowers_the_error) {
             CHECK(bend > 0);
             CHECK(0.5 * slope * slope / bend < 1e-4 * middle);
         }
+    }
     case_free(&c);
 }
 
@@ -483,8 +509,9 @@ TEST(held_weights_and_a_fixed_rest_stay_to_the_bit) {
     uint8_t held[400] = {0};
     size_t wide = (size_t)c.answer.rig.influences;
     int changed = 0;
-    for (int v = 0; v < 400; v += 2)
+    for (int v = 0; v < 400; v += 2) {
         held[v] = 1;
+    }
     c.answer.rig.held_vertices = held;
     c.settings.rest_mode = OSSIFY_REST_FIXED;
     CHECK(run(&c) >= 0);
@@ -510,21 +537,25 @@ TEST(held_joints_stay_to_the_bit) {
         double before[12];
         memset(held, 1, sizeof held);
         joints[2] = way % 2 == 0;
-        for (int i = 0; i < 12 && way / 2; i++) /* not where the motion would have them */
+        for (int i = 0; i < 12 && way / 2; i++) { /* not where the motion would have them */
             c.skeleton.joints[i] += 0.01 * sin(i);
+        }
         memcpy(before, c.skeleton.joints, sizeof before);
         c.skeleton.held_joints = joints;
         c.answer.rig.held_vertices = held;
         c.settings.rest_mode = OSSIFY_REST_FIXED;
         test_case("way %d", way);
         CHECK(run(&c) >= 0);
-        for (int b = 0; b < 4; b++)
+        for (int b = 0; b < 4; b++) {
             CHECK(memcmp(c.skeleton.joints + 3 * b, before + 3 * b, 3 * sizeof(double)) == 0 || !joints[b]);
-        if (way == 3)
+        }
+        if (way == 3) {
             CHECK(memcmp(c.skeleton.joints + 6, before + 6, 3 * sizeof(double)) != 0);
+        }
         CHECK(largest_gap(&c) < 1e-9);
-        if (way == 0) /* the true joints were given, off by what case_of shook them */
+        if (way == 0) { /* the true joints were given, off by what case_of shook them */
             CHECK(c.answer.info.rms_percent < 1);
+        }
         case_free(&c);
     }
 }
@@ -547,8 +578,9 @@ TEST(mirrored_bones_keep_mirrored_joints) {
     for (int b = 0; b < 3; b++) {
         const double *x = c.skeleton.joints + 3 * b, *other = c.skeleton.joints + 3 * c.skeleton.mirrors[b];
         double beyond = 2 * (plane[0] * x[0] + plane[1] * x[1] + plane[2] * x[2] - plane[3]);
-        for (int i = 0; i < 3; i++)
+        for (int i = 0; i < 3; i++) {
             CHECK_NEAR(other[i], x[i] - beyond * plane[i], 1e-12);
+        }
     }
     CHECK(apart(before, c.skeleton.joints + 3) > 1e-3);
     case_free(&c);
@@ -558,16 +590,21 @@ TEST(every_tree_of_a_forest_has_a_root_that_moves) {
     SyntheticOptions options = {.vertices = 400, .bones = 4, .frames = 10, .shells = 2, .shape = SHAPE_BLOBS};
     Case c = case_of(options, 0);
     int cut = -1;
-    for (int b = 1; b < 4; b++)
-        if (b % 2 != c.skeleton.parents[b] % 2) /* bones go to shells in turn */
+    for (int b = 1; b < 4; b++) {
+        if (b % 2 != c.skeleton.parents[b] % 2) { /* bones go to shells in turn */
             cut = b;
+        }
+    }
     CHECK(cut > 0);
     c.skeleton.parents[cut] = -1;
     c.skeleton.joint_kinds[cut] = OSSIFY_JOINT_ROOT;
-    for (int64_t f = 0; f < 10; f++) /* the one shell leaves the other */
-        for (int64_t v = 0; v < c.made.poses.vertex_count; v++)
-            if (c.made.truth.influence_bones[v * c.made.truth.influences] % 2 == cut % 2)
+    for (int64_t f = 0; f < 10; f++) { /* the one shell leaves the other */
+        for (int64_t v = 0; v < c.made.poses.vertex_count; v++) {
+            if (c.made.truth.influence_bones[v * c.made.truth.influences] % 2 == cut % 2) {
                 c.made.frames[3 * (f * c.made.poses.vertex_count + v)] += 0.1f * (float)f;
+            }
+        }
+    }
     CHECK(run(&c) >= 0);
     CHECK(largest_gap(&c) < 1e-9);
     CHECK(c.answer.info.erms < 0.1);
@@ -593,7 +630,7 @@ TEST(a_sliding_chain_comes_back_with_stretch_alone) {
         CHECK_NEAR(without.skeleton.drifts[b], 0, 1e-12);
     }
     /* what slides does so along the line between the joints, as the parent turns */
-    for (int64_t f = 0; f < 16; f++)
+    for (int64_t f = 0; f < 16; f++) {
         for (int b = 1; b < 4; b++) {
             const double *x = with.skeleton.joints + 3 * b;
             const int p = with.skeleton.parents[b];
@@ -609,6 +646,7 @@ TEST(a_sliding_chain_comes_back_with_stretch_alone) {
             }
             CHECK_NEAR(along * along, slid * length, 1e-9);
         }
+    }
     case_free(&without);
     case_free(&with);
 }
@@ -621,7 +659,7 @@ TEST(degenerate_bodies_are_articulated) {
                                        {.vertices = 40, .bones = 3, .frames = 5, .motion = 1e-12},
                                        {.vertices = 4, .bones = 4, .frames = 4},
                                        {.vertices = 6, .bones = 6, .frames = 3, .faceless = 1}};
-    for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++)
+    for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
         for (int stretch = 0; stretch < 2; stretch++) {
             Case c = case_of(bodies[i], 0.01);
             test_case("body %d, stretch %d", (int)i, stretch);
@@ -632,6 +670,7 @@ TEST(degenerate_bodies_are_articulated) {
             CHECK(stretch || largest_gap(&c) < 1e-9);
             case_free(&c);
         }
+    }
 }
 
 TEST(an_idle_bone_hangs_on) {
@@ -639,13 +678,15 @@ TEST(an_idle_bone_hangs_on) {
     Case c = case_of(options, 0);
     int64_t all = c.made.poses.vertex_count * c.answer.rig.influences;
     int leaf = c.skeleton.parents[2] == 1 ? 2 : c.skeleton.parents[1] == 2 ? 1 : 2;
-    for (int64_t i = 0; i < all; i++) /* every vertex on one bone, none on the leaf */
+    for (int64_t i = 0; i < all; i++) { /* every vertex on one bone, none on the leaf */
         c.answer.rig.influence_bones[i] = i % c.answer.rig.influences ? -1
                                           : c.answer.rig.influence_bones[i] == leaf
                                               ? c.skeleton.parents[leaf]
                                               : c.answer.rig.influence_bones[i];
-    for (int64_t i = 0; i < all; i++)
+    }
+    for (int64_t i = 0; i < all; i++) {
         c.answer.rig.influence_weights[i] = i % c.answer.rig.influences ? 0 : 1;
+    }
     CHECK(run(&c) >= 0);
     check_answer(&c);
     case_free(&c);
@@ -662,12 +703,13 @@ static void shrink_to_a_point(ossify_rig *rig, int64_t vertices, int32_t b, int3
             continue;
         }
         for (int64_t i = 0; i < rig->influences; i++) {
-            for (int64_t j = 0; j < rig->influences && bone[i] == b; j++)
+            for (int64_t j = 0; j < rig->influences && bone[i] == b; j++) {
                 if (bone[j] == parent) {
                     weight[j] += weight[i];
                     weight[i] = 0;
                     bone[i] = -1;
                 }
+            }
             bone[i] = bone[i] == b ? parent : bone[i];
         }
     }
@@ -684,14 +726,17 @@ static void play(Synthetic *made, const ossify_rig *rig) {
         double sum[3] = {0};
         for (int64_t i = v * rig->influences; i < (v + 1) * rig->influences; i++) {
             double y[3];
-            if (rig->influence_bones[i] < 0)
+            if (rig->influence_bones[i] < 0) {
                 continue;
+            }
             apply(transform_of(rig, f, rig->influence_bones[i]), rest, y);
-            for (int a = 0; a < 3; a++)
+            for (int a = 0; a < 3; a++) {
                 sum[a] += (double)rig->influence_weights[i] * y[a];
+            }
         }
-        for (int a = 0; a < 3; a++)
+        for (int a = 0; a < 3; a++) {
             made->frames[3 * j + a] = (float)sum[a];
+        }
     }
 }
 
@@ -700,8 +745,9 @@ TEST(a_bone_that_moves_a_point_holds_no_joint_back) {
     SyntheticOptions options = {.shape = SHAPE_TUBE, .bones = 4, .frames = 16};
     Case c = case_of(options, 0.03);
     int leaf = 3;
-    while (leaf == c.skeleton.parents[0] || leaf == c.skeleton.parents[1] || leaf == c.skeleton.parents[2])
+    while (leaf == c.skeleton.parents[0] || leaf == c.skeleton.parents[1] || leaf == c.skeleton.parents[2]) {
         leaf--;
+    }
     shrink_to_a_point(&c.answer.rig, c.made.poses.vertex_count, leaf, c.skeleton.parents[leaf]);
     play(&c.made, &c.answer.rig);
     c.settings.quality = OSSIFY_BEST;
@@ -817,8 +863,9 @@ TEST(what_cannot_be_articulated_is_refused_in_a_sentence) {
         skeleton_free(&skeleton);
         answer_free(&before);
         case_free(&c);
-        if (sentence == NULL)
+        if (sentence == NULL) {
             return;
+        }
     }
 }
 

@@ -16,9 +16,11 @@ static Arena arena_with(Ledger *ledger) {
 }
 
 static int is_zero(const unsigned char *memory, size_t bytes) {
-    for (size_t i = 0; i < bytes; i++)
-        if (memory[i] != 0)
+    for (size_t i = 0; i < bytes; i++) {
+        if (memory[i] != 0) {
             return 0;
+        }
+    }
     return 1;
 }
 
@@ -27,10 +29,11 @@ TEST(arena_pieces_are_zeroed_and_aligned) {
     Ledger ledger = {0};
     for (int own = 0; own < 2; own++) {
         Arena arena;
-        if (own)
+        if (own) {
             arena = arena_with(&ledger);
-        else
+        } else {
             arena_start(&arena, NULL);
+        }
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
             unsigned char *piece = arena_take(&arena, sizes[i], 1);
             CHECK((uintptr_t)piece % 64 == 0);
@@ -83,10 +86,12 @@ TEST(arena_pieces_go_back_early_in_any_order) {
         Arena arena = arena_with(&ledger);
         void *piece[3];
         test_case("order %d %d %d", orders[o][0], orders[o][1], orders[o][2]);
-        for (int i = 0; i < 3; i++)
+        for (int i = 0; i < 3; i++) {
             piece[i] = arena_take(&arena, 100, 1);
-        for (int i = 0; i < 2; i++)
+        }
+        for (int i = 0; i < 2; i++) {
             arena_give(&arena, piece[orders[o][i]]);
+        }
         CHECK_INT(ledger.given, 2);
         CHECK(arena_take(&arena, 100, 1) != NULL);
         arena_give(&arena, NULL);
@@ -174,8 +179,9 @@ TEST(many_short_runs_lose_no_task) {
     for (int round = 0; round < rounds; round++) {
         pool_run(pool, round % 7, count_task, tally);
         tasks += round % 7;
-        if (atomic_load(&tally->inside) != tasks)
+        if (atomic_load(&tally->inside) != tasks) {
             break;
+        }
     }
     CHECK_INT(atomic_load(&tally->inside), tasks);
     pool_end(pool);
@@ -253,8 +259,9 @@ TEST(random_numbers_are_splitmix64) {
     static const uint64_t published[] = {UINT64_C(0xE220A8397B1DCDAF), UINT64_C(0x6E789E6AA1B965F4),
                                          UINT64_C(0x06C45D188009454F)};
     uint64_t state = 0;
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
         CHECK(random_next(&state) == published[i]);
+    }
 }
 
 TEST(random_units_fill_their_range_evenly) {
@@ -266,8 +273,9 @@ TEST(random_units_fill_their_range_evenly) {
         CHECK(unit >= 0 && unit < 1);
         bins[(int)(unit * BINS)]++;
     }
-    for (int b = 0; b < BINS; b++)
+    for (int b = 0; b < BINS; b++) {
         CHECK_NEAR(bins[b], DRAWS / BINS, 250); /* about six standard deviations */
+    }
 }
 
 TEST(random_below_reaches_every_number) {
@@ -278,7 +286,8 @@ TEST(random_below_reaches_every_number) {
         CHECK(n >= 0 && n < 7);
         seen[n]++;
     }
-    for (int n = 0; n < 7; n++)
+    for (int n = 0; n < 7; n++) {
         CHECK(seen[n] > 0);
+    }
     CHECK_INT(random_below(&state, 1), 0);
 }

@@ -19,8 +19,9 @@ static int find_middle(const Stage *stage) {
         }
     }
     for (int b = 0; b < 3; b++) {
-        if (beside[b][(b + 1) % 3] && beside[b][(b + 2) % 3])
+        if (beside[b][(b + 1) % 3] && beside[b][(b + 2) % 3]) {
             return b;
+        }
     }
     return -1;
 }
@@ -38,8 +39,9 @@ static void split_in_two(Stage *stage, double faint) {
         weight[0] = middle ? 1 - faint : 1;
         bone[1] = middle ? 0 : -1;
         weight[1] = middle ? faint : 0;
-        for (int i = 2; i < model->influences; i++)
+        for (int i = 2; i < model->influences; i++) {
             bone[i] = -1, weight[i] = 0;
+        }
     }
     model->bones = 2;
 }
@@ -53,21 +55,24 @@ static int count_reached(const Stage *stage, const uint8_t *held) {
     const int n = stage->problem.vertices;
     uint8_t *seen = calloc((size_t)n, 1);
     int reached = 0, first = 0;
-    while (stage->model.bone[(size_t)first * (size_t)stage->model.influences] != 0)
+    while (stage->model.bone[(size_t)first * (size_t)stage->model.influences] != 0) {
         first++;
+    }
     seen[first] = 1;
     for (int again = 1; again;) {
         again = 0;
         for (int v = 0; v < n; v++) {
             for (int64_t e = stage->problem.graph.first[v]; e < stage->problem.graph.first[v + 1]; e++) {
                 const int u = stage->problem.graph.neighbour[e];
-                if (seen[v] && !seen[u] && is_open(&stage->model, held, (size_t)u))
+                if (seen[v] && !seen[u] && is_open(&stage->model, held, (size_t)u)) {
                     seen[u] = 1, again = 1;
+                }
             }
         }
     }
-    for (int v = 0; v < n; v++)
+    for (int v = 0; v < n; v++) {
         reached += seen[v];
+    }
     free(seen);
     return reached;
 }

@@ -51,8 +51,9 @@ static void check_refused(Input *in, const char *sentence) {
     CHECK(info->erms == -1 && info->bones == 0);
     info->message[0] = '\0';
     job = ossify_decompose_start(&in->poses, &in->settings, rig, info);
-    if (job != NULL) /* what needs a look at every number is found by the job itself */
+    if (job != NULL) { /* what needs a look at every number is found by the job itself */
         CHECK_INT(ossify_job_finish(job), OSSIFY_BAD_ARGUMENT);
+    }
     CHECK_INT(info->status, OSSIFY_BAD_ARGUMENT);
     CHECK_SAYS(info->message, sentence);
     CHECK(memcmp(&same, rig, sizeof same) == 0);
@@ -331,8 +332,9 @@ TEST(evaluation_refuses_what_it_cannot_replay) {
 TEST(a_long_sentence_is_cut_after_a_word) {
     ossify_info info = {.struct_size = sizeof info};
     char text[400];
-    for (int i = 0; i < 399; i++)
+    for (int i = 0; i < 399; i++) {
         text[i] = i % 8 == 7 ? ' ' : 'a';
+    }
     text[399] = '\0';
     CHECK_INT(sentence_refuse(&info, OSSIFY_BAD_ARGUMENT, "%s", text), OSSIFY_BAD_ARGUMENT);
     CHECK(strlen(info.message) < OSSIFY_MESSAGE_LENGTH);

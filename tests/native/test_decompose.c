@@ -21,9 +21,11 @@ static Answer solve(const ossify_poses *poses, ossify_settings settings) {
 /* A rig for `s` that is near the truth. */
 static Answer near_truth(const Synthetic *s, double off) {
     Answer answer = answer_of(&s->poses, &s->truth);
-    for (int64_t i = 0; i < s->poses.frame_count * s->truth.bones * 12; i++)
-        if (i % 4 == 3)
+    for (int64_t i = 0; i < s->poses.frame_count * s->truth.bones * 12; i++) {
+        if (i % 4 == 3) {
             answer.rig.transforms[i] += off * sin((double)i);
+        }
+    }
     return answer;
 }
 
@@ -61,7 +63,7 @@ static void check_comes_back(SyntheticOptions options) {
 }
 
 TEST(rigs_of_any_number_of_influences_come_back) {
-    for (int k = 1; k <= 8; k++)
+    for (int k = 1; k <= 8; k++) {
         check_comes_back((SyntheticOptions){.shape = (Shape)(k % 3),
                                             .vertices = 200,
                                             .frames = 15,
@@ -69,11 +71,12 @@ TEST(rigs_of_any_number_of_influences_come_back) {
                                             .influences = k,
                                             .flexible = k % 4 == 3,
                                             .seed = 1});
+    }
 }
 
 TEST(rigs_of_several_shells_come_back) {
-    for (int shells = 2; shells <= 4; shells++)
-        for (int flexible = 0; flexible < 2; flexible++)
+    for (int shells = 2; shells <= 4; shells++) {
+        for (int flexible = 0; flexible < 2; flexible++) {
             check_comes_back((SyntheticOptions){.shape = (Shape)(shells % 3),
                                                 .vertices = 200,
                                                 .frames = 15,
@@ -82,10 +85,12 @@ TEST(rigs_of_several_shells_come_back) {
                                                 .shells = shells,
                                                 .flexible = flexible,
                                                 .seed = 2});
+        }
+    }
 }
 
 TEST(rigs_without_faces_come_back) {
-    for (int shells = 1; shells <= 3; shells += 2)
+    for (int shells = 1; shells <= 3; shells += 2) {
         check_comes_back((SyntheticOptions){.shape = SHAPE_BLOBS,
                                             .vertices = 200,
                                             .frames = 15,
@@ -93,12 +98,14 @@ TEST(rigs_without_faces_come_back) {
                                             .influences = 2,
                                             .shells = shells,
                                             .faceless = 1});
+    }
 }
 
 TEST(rigs_of_one_bone_come_back) {
-    for (int flexible = 0; flexible < 2; flexible++)
+    for (int flexible = 0; flexible < 2; flexible++) {
         check_comes_back((SyntheticOptions){
             .vertices = 100, .frames = 6, .bones = 1, .influences = 1, .shells = 1, .flexible = flexible});
+    }
 }
 
 /* Local weights are a little off the true ones; a rig whose weights are local by themselves is not. */
@@ -115,7 +122,7 @@ TEST(rigid_patches_come_back_with_every_default) {
 /* The true rig leaves the noise; the best one leaves less. */
 TEST(noise_is_all_that_is_left_of_a_noisy_rig) {
     static const double noises[] = {1e-4, 1e-3, 1e-2, 5e-2};
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 4; i++) {
         for (int flexible = 0; flexible < 2; flexible++) {
             SyntheticOptions options = {.vertices = 200,
                                         .frames = 12,
@@ -134,6 +141,7 @@ TEST(noise_is_all_that_is_left_of_a_noisy_rig) {
             answer_free(&answer);
             synthetic_free(&s);
         }
+    }
 }
 
 TEST(a_rest_pose_is_found_when_none_is_given) {
@@ -164,16 +172,18 @@ TEST(a_wrong_rest_pose_is_corrected_as_far_as_allowed) {
     SyntheticOptions options = {.vertices = 200, .frames = 15, .bones = 3, .influences = 2};
     Synthetic s = synthetic_make(options);
     double erms[3], moved[3] = {0, 0, 0};
-    for (int64_t i = 0; i < 3 * s.poses.vertex_count; i++)
+    for (int64_t i = 0; i < 3 * s.poses.vertex_count; i++) {
         s.rest[i] += 0.02f * (float)(i % 7 - 3) / 3;
+    }
     for (int mode = OSSIFY_REST_FIXED; mode <= OSSIFY_REST_FREE; mode++) {
         ossify_settings settings = hard_settings(3, 2);
         Answer answer;
         settings.rest_mode = mode;
         answer = solve(&s.poses, settings);
         erms[mode] = answer.info.erms;
-        for (int64_t i = 0; i < 3 * s.poses.vertex_count; i++)
+        for (int64_t i = 0; i < 3 * s.poses.vertex_count; i++) {
             moved[mode] += pow(answer.rig.rest[i] - s.rest[i], 2);
+        }
         answer_free(&answer);
     }
     CHECK(moved[OSSIFY_REST_FIXED] == 0);
@@ -198,7 +208,7 @@ static Synthetic noisy_rig(int flexible) {
 }
 
 TEST(written_weights_are_optimal_on_their_bones) {
-    for (int quality = OSSIFY_DRAFT; quality <= OSSIFY_BEST; quality++)
+    for (int quality = OSSIFY_DRAFT; quality <= OSSIFY_BEST; quality++) {
         for (int mode = OSSIFY_REST_FIXED; mode <= OSSIFY_REST_FREE; mode++) {
             Synthetic s = noisy_rig(quality == OSSIFY_NORMAL);
             ossify_settings settings = plain_settings(6);
@@ -214,6 +224,7 @@ TEST(written_weights_are_optimal_on_their_bones) {
             answer_free(&answer);
             synthetic_free(&s);
         }
+    }
 }
 
 TEST(written_weights_sum_to_one_exactly) {
@@ -226,8 +237,9 @@ TEST(written_weights_sum_to_one_exactly) {
         answer = solve(&s.poses, settings);
         for (int64_t v = 0; v < s.poses.vertex_count; v++) {
             float sum = 0;
-            for (int k = 4; k >= 0; k--)
+            for (int k = 4; k >= 0; k--) {
                 sum += answer.rig.influence_weights[5 * v + k];
+            }
             CHECK(sum == 1);
         }
         answer_free(&answer);
@@ -258,8 +270,9 @@ typedef struct Falls {
 
 static void see_fall(void *user, const ossify_progress *progress) {
     Falls *falls = user;
-    if (progress->stage != OSSIFY_STAGE_REFINE || progress->erms < 0)
+    if (progress->stage != OSSIFY_STAGE_REFINE || progress->erms < 0) {
         return;
+    }
     if (progress->iterations == falls->iteration + 1 && falls->iteration > 0) {
         falls->rises = fmax(falls->rises, progress->erms / falls->before - 1);
         falls->seen++;
@@ -363,7 +376,7 @@ TEST(the_seconds_of_the_stages_are_told) {
 /* ---- stopping */
 
 TEST(until_stops_at_the_error_asked_for) {
-    for (int quality = OSSIFY_DRAFT; quality <= OSSIFY_BEST; quality++)
+    for (int quality = OSSIFY_DRAFT; quality <= OSSIFY_BEST; quality++) {
         for (int local = 0; local < 2; local++) {
             Synthetic s = noisy_rig(0);
             ossify_settings settings = plain_settings(6);
@@ -383,6 +396,7 @@ TEST(until_stops_at_the_error_asked_for) {
             answer_free(&hard);
             synthetic_free(&s);
         }
+    }
 }
 
 TEST(iterations_are_bounded_as_asked) {
@@ -430,7 +444,7 @@ TEST(a_refit_is_bounded_as_asked) {
 
 /* One patch a bone, each with its own motion: as many bones as asked for must be found. */
 TEST(never_fewer_bones_than_asked_for) {
-    for (int quality = OSSIFY_DRAFT; quality <= OSSIFY_BEST; quality++)
+    for (int quality = OSSIFY_DRAFT; quality <= OSSIFY_BEST; quality++) {
         for (int kind = quality == OSSIFY_BEST ? 3 : 0; kind < 4; kind++) {
             SyntheticOptions options = {.shape = (Shape)(kind % 3),
                                         .vertices = SLOW_BUILD ? 160 : 240,
@@ -447,19 +461,24 @@ TEST(never_fewer_bones_than_asked_for) {
             int used[16] = {0};
             settings.quality = quality;
             settings.iterations = 5;
-            if (kind == 3) /* loose vertices: the second half has no faces */
+            if (kind == 3) { /* loose vertices: the second half has no faces */
                 s.poses.triangle_count /= 2;
+            }
             answer = solve(&s.poses, settings);
             test_case("quality %d, kind %d", quality, kind);
             CHECK_INT(answer.rig.bones, 16);
-            for (int64_t i = 0; i < s.poses.vertex_count * 4; i++)
-                if (answer.rig.influence_bones[i] >= 0)
+            for (int64_t i = 0; i < s.poses.vertex_count * 4; i++) {
+                if (answer.rig.influence_bones[i] >= 0) {
                     used[answer.rig.influence_bones[i]]++;
-            for (int b = 0; b < 16; b++)
+                }
+            }
+            for (int b = 0; b < 16; b++) {
                 CHECK(used[b] > 0);
+            }
             answer_free(&answer);
             synthetic_free(&s);
         }
+    }
 }
 
 /* Few vertices a bone, one influence: there is hardly a place for every bone, and each must have one. */
@@ -481,11 +500,14 @@ TEST(no_bone_is_without_vertices_on_a_small_mesh) {
         answer = solve(&s.poses, settings);
         test_case("seed %d", seed);
         CHECK_INT(answer.rig.bones, settings.bones);
-        for (int64_t i = 0; i < s.poses.vertex_count * answer.rig.influences; i++)
-            if (answer.rig.influence_weights[i] > 0)
+        for (int64_t i = 0; i < s.poses.vertex_count * answer.rig.influences; i++) {
+            if (answer.rig.influence_weights[i] > 0) {
                 used[answer.rig.influence_bones[i]]++;
-        for (int b = 0; b < (int)settings.bones; b++)
+            }
+        }
+        for (int b = 0; b < (int)settings.bones; b++) {
             CHECK(used[b] > 0);
+        }
         judge_locality(&s.poses, &answer.rig);
         answer_free(&answer);
         synthetic_free(&s);
@@ -514,13 +536,15 @@ static void check_ends_well(const ossify_poses *poses, int64_t bones, double mos
         settings.bone_kind = way / 3 % 2;
         settings.locality = way / 6;
         settings.rest_mode = way % 3;
-        if (poses->rest == NULL && settings.rest_mode == OSSIFY_REST_FIXED)
+        if (poses->rest == NULL && settings.rest_mode == OSSIFY_REST_FIXED) {
             settings.rest_mode = OSSIFY_REST_KEPT;
+        }
         answer = solve(poses, settings);
         CHECK(isfinite(answer.info.erms) && answer.info.erms <= most_erms);
         CHECK(answer.rig.bones >= 1 && answer.rig.bones <= bones);
-        if (answer.info.erms < 1e-4) /* of rounding no iteration takes anything away */
+        if (answer.info.erms < 1e-4) { /* of rounding no iteration takes anything away */
             CHECK_INT(answer.info.status, OSSIFY_CONVERGED);
+        }
         answer_free(&answer);
     }
 }
@@ -528,8 +552,9 @@ static void check_ends_well(const ossify_poses *poses, int64_t bones, double mos
 TEST(a_mesh_that_does_not_move_is_solved) {
     SyntheticOptions options = {.vertices = 80, .frames = 6};
     Synthetic s = synthetic_make(options);
-    for (int64_t i = 0; i < 6 * 3 * s.poses.vertex_count; i++)
+    for (int64_t i = 0; i < 6 * 3 * s.poses.vertex_count; i++) {
         s.frames[i] = s.rest[i % (3 * s.poses.vertex_count)];
+    }
     test_case("bones 5");
     check_ends_well(&s.poses, 5, 1e-3);
     s.poses.rest = NULL;
@@ -597,17 +622,20 @@ TEST(points_in_a_plane_or_on_a_line_are_solved) {
         int64_t n = s.poses.vertex_count;
         for (int64_t v = 0; v < n; v++) {
             s.rest[3 * v + 2] = s.truth.rest[3 * v + 2] = 0;
-            if (flat == 2)
+            if (flat == 2) {
                 s.rest[3 * v + 1] = s.truth.rest[3 * v + 1] = 0;
+            }
         }
-        for (int64_t f = 0; f < 6; f++)
+        for (int64_t f = 0; f < 6; f++) {
             for (int64_t v = 0; v < n; v++) {
                 const double *m = s.truth.transforms + 12 * (f * 3 + s.truth.influence_bones[v]);
                 const float *p = s.rest + 3 * v;
-                for (int i = 0; i < 3; i++)
+                for (int i = 0; i < 3; i++) {
                     s.frames[3 * (f * n + v) + i] =
                         (float)(m[4 * i] * p[0] + m[4 * i + 1] * p[1] + m[4 * i + 2] * p[2] + m[4 * i + 3]);
+                }
             }
+        }
         test_case("%s", flat == 1 ? "plane" : "line");
         check_ends_well(&s.poses, 3, 120);
         synthetic_free(&s);
@@ -618,12 +646,15 @@ TEST(points_in_a_plane_or_on_a_line_are_solved) {
 TEST(coincident_vertices_are_solved) {
     SyntheticOptions options = {.vertices = 80, .frames = 6, .bones = 3};
     Synthetic s = synthetic_make(options);
-    for (int64_t i = 0; i < 3 * s.poses.vertex_count; i++)
-        if (i % 2 == 0 || i < 60)
+    for (int64_t i = 0; i < 3 * s.poses.vertex_count; i++) {
+        if (i % 2 == 0 || i < 60) {
             s.rest[i] = 0.25f;
+        }
+    }
     check_ends_well(&s.poses, 3, 1000);
-    for (int64_t i = 0; i < 3 * s.poses.vertex_count; i++)
+    for (int64_t i = 0; i < 3 * s.poses.vertex_count; i++) {
         s.rest[i] = -2;
+    }
     check_ends_well(&s.poses, 3, 10000); /* all of them: size 1 by agreement */
     synthetic_free(&s);
 }
@@ -631,8 +662,9 @@ TEST(coincident_vertices_are_solved) {
 TEST(frames_without_size_are_solved) {
     SyntheticOptions options = {.vertices = 80, .frames = 5, .bones = 3};
     Synthetic s = synthetic_make(options);
-    for (int64_t i = 0; i < 5 * 3 * s.poses.vertex_count; i++)
+    for (int64_t i = 0; i < 5 * 3 * s.poses.vertex_count; i++) {
         s.frames[i] = (float)(i % 3);
+    }
     check_ends_well(&s.poses, 3, 1000);
     synthetic_free(&s);
 }
@@ -642,10 +674,12 @@ TEST(extreme_sizes_end_well) {
     for (int i = 0; i < 4; i++) {
         SyntheticOptions options = {.vertices = 80, .frames = 5, .bones = 3};
         Synthetic s = synthetic_make(options);
-        for (int64_t j = 0; j < 3 * s.poses.vertex_count; j++)
+        for (int64_t j = 0; j < 3 * s.poses.vertex_count; j++) {
             s.rest[j] *= sizes[i];
-        for (int64_t j = 0; j < 5 * 3 * s.poses.vertex_count; j++)
+        }
+        for (int64_t j = 0; j < 5 * 3 * s.poses.vertex_count; j++) {
             s.frames[j] *= sizes[i];
+        }
         test_case("size %g", (double)sizes[i]);
         check_ends_well(&s.poses, 3, 50);
         synthetic_free(&s);
@@ -658,8 +692,9 @@ TEST(a_rest_pose_of_another_size_ends_well) {
     for (int i = 0; i < 4; i++) {
         SyntheticOptions options = {.vertices = 80, .frames = 5, .bones = 3};
         Synthetic s = synthetic_make(options);
-        for (int64_t j = 0; j < 3 * s.poses.vertex_count; j++)
+        for (int64_t j = 0; j < 3 * s.poses.vertex_count; j++) {
             s.rest[j] *= sizes[i];
+        }
         test_case("size %g", (double)sizes[i]);
         check_ends_well(&s.poses, 3, DBL_MAX);
         synthetic_free(&s);
@@ -671,8 +706,9 @@ TEST(a_rest_pose_of_another_size_ends_well) {
 /* [f][5]: what bones are held, in all frames or, with `some`, in every third. */
 static uint8_t *held_transforms(const ossify_poses *poses, const uint8_t bones[5], int some) {
     uint8_t *held = calloc(5 * (size_t)poses->frame_count, 1);
-    for (int64_t i = 0; i < 5 * poses->frame_count; i++)
+    for (int64_t i = 0; i < 5 * poses->frame_count; i++) {
         held[i] = bones[i % 5] && (!some || i / 5 % 3 == 0);
+    }
     return held;
 }
 
@@ -690,13 +726,14 @@ TEST(held_transforms_come_back_equal_to_the_bit) {
         test_case("way %d", way);
         CHECK(ossify_decompose(&s.poses, &settings, &answer.rig, &answer.info) >= 0);
         check_rig(&s.poses, &answer.rig, way % 2 == 0);
-        for (int64_t f = 0; f < s.poses.frame_count; f++)
+        for (int64_t f = 0; f < s.poses.frame_count; f++) {
             for (int b = 0; b < 5; b++) {
                 int same = memcmp(answer.rig.transforms + 12 * (f * 5 + b),
                                   given.rig.transforms + 12 * (f * 5 + b), 12 * sizeof(double)) == 0;
                 CHECK(same || !held[f * 5 + b]);
                 moved += !same;
             }
+        }
         CHECK(moved > 0);
         free(held);
         answer_free(&given);
@@ -717,11 +754,13 @@ TEST(held_bones_that_are_not_rigid_are_solved_around) {
         settings.quality = OSSIFY_BEST;
         answer.rig.held_transforms = held;
         CHECK(ossify_decompose(&s.poses, &settings, &answer.rig, &answer.info) >= 0);
-        for (int64_t f = 0; f < s.poses.frame_count; f++)
+        for (int64_t f = 0; f < s.poses.frame_count; f++) {
             CHECK(memcmp(answer.rig.transforms + 12 * (f * 5 + 1), s.truth.transforms + 12 * (f * 5 + 1),
                          12 * sizeof(double)) == 0);
-        if (!local)
+        }
+        if (!local) {
             judge_weights(&s.poses, &answer.rig, NULL); /* as they are written, not as they were turned */
+        }
         answer_free(&answer);
     }
     free(held);
@@ -738,8 +777,9 @@ TEST(held_vertices_come_back_equal_to_the_bit) {
         int changed = 0;
         settings.locality = way % 2;
         answer.rig.given = way / 2 ? OSSIFY_GIVEN_WEIGHTS : 3;
-        for (int64_t v = 0; v < n; v++)
+        for (int64_t v = 0; v < n; v++) {
             held[v] = v % 3 == 0;
+        }
         answer.rig.held_vertices = held;
         test_case("locality %d, given %d", way % 2, (int)answer.rig.given);
         CHECK(ossify_decompose(&s.poses, &settings, &answer.rig, &answer.info) >= 0);
@@ -752,8 +792,9 @@ TEST(held_vertices_come_back_equal_to_the_bit) {
             changed += !same;
         }
         CHECK(changed > 0);
-        if (way % 2 == 0)
+        if (way % 2 == 0) {
             judge_weights(&s.poses, &answer.rig, held);
+        }
         answer_free(&given);
         answer_free(&answer);
         free(held);
@@ -762,9 +803,11 @@ TEST(held_vertices_come_back_equal_to_the_bit) {
 }
 
 static float weight_of(const ossify_rig *rig, int64_t v, int32_t b) {
-    for (int64_t i = v * rig->influences; i < (v + 1) * rig->influences; i++)
-        if (rig->influence_bones[i] == b)
+    for (int64_t i = v * rig->influences; i < (v + 1) * rig->influences; i++) {
+        if (rig->influence_bones[i] == b) {
             return rig->influence_weights[i];
+        }
+    }
     return 0;
 }
 
@@ -781,12 +824,13 @@ TEST(held_groups_come_back_equal_to_the_bit) {
         test_case("way %d", way);
         CHECK(ossify_decompose(&s.poses, &settings, &answer.rig, &answer.info) >= 0);
         check_rig(&s.poses, &answer.rig, 1);
-        for (int64_t v = 0; v < s.poses.vertex_count; v++)
+        for (int64_t v = 0; v < s.poses.vertex_count; v++) {
             for (int32_t b = 0; b < 5; b++) {
                 float was = weight_of(&given.rig, v, b), is = weight_of(&answer.rig, v, b);
                 CHECK(was == is || !groups[b]);
                 changed += was != is;
             }
+        }
         CHECK(changed > 0);
         answer_free(&given);
         answer_free(&answer);
@@ -812,8 +856,10 @@ TEST(weights_beside_held_groups_are_optimal) {
         for (int64_t i = 0; i < k * k; i++) {
             int64_t from = i / k, to = i % k;
             const float a = w[from], b = w[to];
-            if (from == to || bone[from] < 0 || bone[to] < 0 || bone[from] == 2 || bone[to] == 2 || a < 0.01f)
+            if (from == to || bone[from] < 0 || bone[to] < 0 || bone[from] == 2 || bone[to] == 2 ||
+                a < 0.01f) {
                 continue;
+            }
             w[from] -= 0.01f;
             w[to] += 0.01f;
             test_case("vertex %d, %d to %d", (int)v, (int)bone[from], (int)bone[to]);
@@ -835,8 +881,9 @@ TEST(held_rest_positions_come_back_equal_to_the_bit) {
         Answer given = near_truth(&s, 0.02), answer = answer_of(&s.poses, &given.rig);
         uint8_t *held = calloc((size_t)s.poses.vertex_count, 1);
         int64_t moved = 0;
-        for (int64_t v = 0; v < s.poses.vertex_count; v++)
+        for (int64_t v = 0; v < s.poses.vertex_count; v++) {
             held[v] = v % 4 == 1;
+        }
         settings.rest_mode = mode;
         answer.rig.held_rest = held;
         CHECK(ossify_decompose(&s.poses, &settings, &answer.rig, &answer.info) >= 0);
@@ -888,11 +935,12 @@ TEST(vertices_without_weights_find_their_bones) {
         settings.quality = OSSIFY_BEST;
         for (int64_t v = 0; v < s.poses.vertex_count; v++) {
             answer.rig.influence_weights[2 * v] *= v % 5 == 0 ? 0.25f : 1;
-            if (v % 7 == 0)
+            if (v % 7 == 0) {
                 for (int i = 0; i < 2; i++) {
                     answer.rig.influence_weights[2 * v + i] = 0;
                     answer.rig.influence_bones[2 * v + i] = -1;
                 }
+            }
         }
         test_case("locality %d", local);
         CHECK(ossify_decompose(&s.poses, &settings, &answer.rig, &answer.info) >= 0);
@@ -913,9 +961,11 @@ TEST(noise_on_a_few_weights_is_undone) {
         first = solve(&s.poses, settings);
         again = answer_of(&s.poses, &first.rig);
         again.rig.given = 3;
-        for (int64_t v = 0; v < s.poses.vertex_count; v += 50)
-            for (int64_t i = v * again.rig.influences; i < (v + 1) * again.rig.influences; i++)
+        for (int64_t v = 0; v < s.poses.vertex_count; v += 50) {
+            for (int64_t i = v * again.rig.influences; i < (v + 1) * again.rig.influences; i++) {
                 again.rig.influence_weights[i] *= (float)(0.5 + 0.5 * sin((double)(17 * i)));
+            }
+        }
         CHECK(ossify_decompose(&s.poses, &settings, &again.rig, &again.info) >= 0);
         check_rig(&s.poses, &again.rig, 1);
         test_case("locality %d", local);
@@ -956,8 +1006,9 @@ TEST(a_clip_is_tracked_with_weights_held) {
         CHECK(memcmp(answer.rig.rest, s.truth.rest, 3 * (size_t)s.poses.vertex_count * sizeof(float)) == 0);
         if (way / 2) {
             CHECK(replay_error(&s.poses, &answer.rig, NULL) <= replay_error(&s.poses, &s.truth, NULL));
-            if (way % 2 == 0)
+            if (way % 2 == 0) {
                 judge_bones(&s.poses, &answer.rig, 1e-3);
+            }
         } else {
             CHECK(answer.info.erms < 0.01);
         }
@@ -999,15 +1050,18 @@ TEST(bones_that_may_leave_lower_the_error) {
         int32_t *b = &stayed.rig.influence_bones[i];
         *b = *b == 4 ? 3 : *b;
     }
-    for (int64_t v = 0; v < s.poses.vertex_count; v++)
-        for (int64_t i = v * 4; i < v * 4 + 4; i++)
-            for (int64_t j = v * 4; j < i; j++)
+    for (int64_t v = 0; v < s.poses.vertex_count; v++) {
+        for (int64_t i = v * 4; i < v * 4 + 4; i++) {
+            for (int64_t j = v * 4; j < i; j++) {
                 if (stayed.rig.influence_bones[i] >= 0 &&
                     stayed.rig.influence_bones[i] == stayed.rig.influence_bones[j]) {
                     stayed.rig.influence_weights[j] += stayed.rig.influence_weights[i];
                     stayed.rig.influence_weights[i] = 0;
                     stayed.rig.influence_bones[i] = -1;
                 }
+            }
+        }
+    }
     stayed.rig.held_transforms = held;
     left = answer_of(&s.poses, &stayed.rig);
     left.rig.held_transforms = held;
@@ -1017,8 +1071,9 @@ TEST(bones_that_may_leave_lower_the_error) {
     check_rig(&s.poses, &left.rig, 1);
     CHECK_INT(left.rig.bones, 5);
     CHECK(left.info.erms < 0.8 * stayed.info.erms);
-    for (int64_t f = 0; f < s.poses.frame_count; f++)
+    for (int64_t f = 0; f < s.poses.frame_count; f++) {
         CHECK(memcmp(left.rig.transforms + 60 * f, s.truth.transforms + 60 * f, 12 * sizeof(double)) == 0);
+    }
     free(held);
     answer_free(&stayed);
     answer_free(&left);
@@ -1039,8 +1094,9 @@ TEST(bones_that_may_all_leave_come_to_what_a_solve_does) {
             left.rig.influence_weights[i] = i % s.truth.influences == 0;
         }
         settings.rest_mode = sculpted ? OSSIFY_REST_FIXED : OSSIFY_REST_KEPT;
-        for (int64_t i = 0; i < 3 * s.poses.vertex_count && sculpted; i++)
+        for (int64_t i = 0; i < 3 * s.poses.vertex_count && sculpted; i++) {
             left.rig.rest[i] += 0.001f;
+        }
         memcpy(rest, left.rig.rest, bytes);
         test_case("sculpted %d", sculpted);
         fresh = solve(&s.poses, settings);
@@ -1048,10 +1104,11 @@ TEST(bones_that_may_all_leave_come_to_what_a_solve_does) {
         CHECK(ossify_decompose(&s.poses, &settings, &left.rig, &left.info) >= 0);
         check_rig(&s.poses, &left.rig, 1);
         CHECK_INT(left.rig.bones, 5);
-        if (sculpted)
+        if (sculpted) {
             CHECK(memcmp(left.rig.rest, rest, bytes) == 0);
-        else
+        } else {
             CHECK(left.info.erms < 1.011 * fresh.info.erms);
+        }
         free(rest);
         answer_free(&fresh);
         answer_free(&left);
@@ -1068,9 +1125,11 @@ TEST(a_fixed_rest_comes_back_equal_to_the_bit) {
         float *rest = malloc(bytes);
         settings.rest_mode = OSSIFY_REST_FIXED;
         answer.rig.given = given;
-        if (given) /* a given rig's own rest pose is the one that is kept */
-            for (int64_t i = 0; i < 3 * s.poses.vertex_count; i++)
+        if (given) { /* a given rig's own rest pose is the one that is kept */
+            for (int64_t i = 0; i < 3 * s.poses.vertex_count; i++) {
                 answer.rig.rest[i] += 0.001f;
+            }
+        }
         memcpy(rest, given ? answer.rig.rest : s.rest, bytes);
         test_case("given %d", given);
         CHECK(ossify_decompose(&s.poses, &settings, &answer.rig, &answer.info) >= 0);
@@ -1165,8 +1224,9 @@ TEST(a_given_rig_is_brought_to_what_is_asked_for) {
     settings.influences = 2;
     CHECK(ossify_decompose(&s.poses, &settings, &answer.rig, &answer.info) >= 0);
     check_rig(&s.poses, &answer.rig, 1);
-    for (int64_t v = 0; v < s.poses.vertex_count; v++)
+    for (int64_t v = 0; v < s.poses.vertex_count; v++) {
         CHECK_INT(answer.rig.influence_bones[4 * v + 2], -1);
+    }
     answer_free(&answer);
     synthetic_free(&s);
 }

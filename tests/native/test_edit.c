@@ -37,14 +37,17 @@ static Answer rig_without(const Synthetic *s, int64_t capacity, int gone, int he
     settings.bones = capacity;
     answer = answer_start(&s->poses, &settings);
     answer.rig.bones = gone < 0 ? BONES : last;
-    for (int64_t i = 0; i < K * s->poses.vertex_count; i++)
+    for (int64_t i = 0; i < K * s->poses.vertex_count; i++) {
         answer.rig.influence_bones[i] = -1;
+    }
     answer.rig.given = OSSIFY_GIVEN_TRANSFORMS | OSSIFY_GIVEN_WEIGHTS;
     memcpy(answer.rig.rest, s->truth.rest, 3 * (size_t)s->poses.vertex_count * sizeof(float));
-    for (int64_t f = 0; f < s->poses.frame_count; f++)
-        for (int b = 0; b < answer.rig.bones; b++)
+    for (int64_t f = 0; f < s->poses.frame_count; f++) {
+        for (int b = 0; b < answer.rig.bones; b++) {
             memcpy(answer.rig.transforms + 12 * (f * capacity + b),
                    s->truth.transforms + 12 * (f * BONES + (b == gone ? last : b)), 12 * sizeof(double));
+        }
+    }
     for (int64_t v = 0; v < s->poses.vertex_count; v++) {
         int used = 0;
         for (int k = 0; k < K; k++) {
@@ -53,10 +56,12 @@ static Answer rig_without(const Synthetic *s, int64_t capacity, int gone, int he
             int at = used;
             b = b == gone ? heir : b;
             b = gone >= 0 && b == last ? gone : b;
-            if (b < 0 || w <= 0)
+            if (b < 0 || w <= 0) {
                 continue;
-            for (int j = 0; j < used; j++)
+            }
+            for (int j = 0; j < used; j++) {
                 at = answer.rig.influence_bones[K * v + j] == b ? j : at;
+            }
             answer.rig.influence_bones[K * v + at] = b;
             answer.rig.influence_weights[K * v + at] += w;
             used += at == used;
@@ -71,8 +76,9 @@ static double percent(const Synthetic *s, double rms) {
         low[i % 3] = fmin(low[i % 3], (double)s->rest[i]);
         high[i % 3] = fmax(high[i % 3], (double)s->rest[i]);
     }
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
         square += (high[i] - low[i]) * (high[i] - low[i]);
+    }
     return 100 * rms / sqrt(square);
 }
 
@@ -109,15 +115,17 @@ TEST(a_bone_that_nobody_follows_costs_nothing) {
     Answer answer = rig_without(&s, BONES, 2, 3);
     double costs[BONES];
     answer.rig.bones = BONES; /* the last one is there, and idle */
-    for (int64_t f = 0; f < s.poses.frame_count; f++)
+    for (int64_t f = 0; f < s.poses.frame_count; f++) {
         memcpy(answer.rig.transforms + 12 * (f * BONES + 4), s.truth.transforms + 12 * (f * BONES + 2),
                12 * sizeof(double));
+    }
     for (int local = 0; local < 2; local++) {
         settings.locality = local;
         CHECK(ossify_bone_costs(&s.poses, &settings, &answer.rig, costs, &answer.info) >= 0);
         CHECK(costs[4] == 0);
-        for (int b = 0; b < 4; b++)
+        for (int b = 0; b < 4; b++) {
             CHECK(costs[b] > 0);
+        }
     }
     answer_free(&answer);
     synthetic_free(&s);
@@ -125,10 +133,11 @@ TEST(a_bone_that_nobody_follows_costs_nothing) {
 
 static int64_t changed_vertices(const Synthetic *s, const ossify_rig *a, const ossify_rig *b) {
     int64_t changed = 0;
-    for (int64_t v = 0; v < s->poses.vertex_count; v++)
+    for (int64_t v = 0; v < s->poses.vertex_count; v++) {
         changed +=
             memcmp(a->influence_weights + K * v, b->influence_weights + K * v, K * sizeof(float)) != 0 ||
             memcmp(a->influence_bones + K * v, b->influence_bones + K * v, K * sizeof(int32_t)) != 0;
+    }
     return changed;
 }
 
@@ -146,9 +155,10 @@ TEST(a_bone_is_added_where_one_is_missing) {
         CHECK_INT(answer.rig.bones, BONES);
         check_rig(&s.poses, &answer.rig, 1);
         CHECK_NEAR(answer.info.rms_percent, percent(&s, replay_error(&s.poses, &answer.rig, NULL)), 1e-9);
-        for (int64_t f = 0; f < s.poses.frame_count; f++) /* no other bone has moved */
+        for (int64_t f = 0; f < s.poses.frame_count; f++) { /* no other bone has moved */
             CHECK(memcmp(answer.rig.transforms + 12 * f * BONES, before.rig.transforms + 12 * f * BONES,
                          12 * (BONES - 1) * sizeof(double)) == 0);
+        }
         CHECK(changed_vertices(&s, &answer.rig, &before.rig) < s.poses.vertex_count / 2);
         settings.iterations = 200;
         settings.quality = OSSIFY_BEST;
@@ -183,14 +193,16 @@ TEST(a_split_parts_what_moves_apart) {
         ossify_settings settings = settings_of();
         Answer answer = rig_without(&s, BONES, 4, 3);
         int64_t vertex = -1, right = 0, all = 0;
-        for (int64_t v = 0; v < s.poses.vertex_count && named; v++)
+        for (int64_t v = 0; v < s.poses.vertex_count && named; v++) {
             vertex = s.truth.influence_bones[K * v] == 4 ? v : vertex;
+        }
         CHECK(ossify_add_bone(&s.poses, &settings, &answer.rig, vertex, 3, &answer.info) >= 0);
         check_rig(&s.poses, &answer.rig, 1);
         for (int64_t v = 0; v < s.poses.vertex_count; v++) {
             int32_t was = s.truth.influence_bones[K * v], is = answer.rig.influence_bones[K * v];
-            if (s.truth.influence_weights[K * v] < 0.9f)
+            if (s.truth.influence_weights[K * v] < 0.9f) {
                 continue;
+            }
             if (was < 3) { /* not asked for */
                 CHECK_INT(is, was);
                 continue;
@@ -213,8 +225,9 @@ TEST(an_added_bone_leaves_alone_what_is_held) {
     Answer before = rig_without(&s, BONES, 2, 3), answer = answer_of(&s.poses, &before.rig);
     uint8_t held[400] = {0};
     const uint8_t groups[BONES] = {0, 1, 0, 0, 0};
-    for (int v = 0; v < 400; v += 2)
+    for (int v = 0; v < 400; v += 2) {
         held[v] = 1;
+    }
     answer.rig.held_vertices = held;
     answer.rig.held_groups = groups;
     CHECK(ossify_add_bone(&s.poses, &settings, &answer.rig, -1, -1, &answer.info) >= 0);
@@ -223,8 +236,9 @@ TEST(an_added_bone_leaves_alone_what_is_held) {
         CHECK(!held[i / K] || answer.rig.influence_bones[i] == before.rig.influence_bones[i]);
         if (before.rig.influence_bones[i] == 1) {
             float kept = -1;
-            for (int64_t j = i / K * K; j < i / K * K + K; j++)
+            for (int64_t j = i / K * K; j < i / K * K + K; j++) {
                 kept = answer.rig.influence_bones[j] == 1 ? answer.rig.influence_weights[j] : kept;
+            }
             CHECK(kept == before.rig.influence_weights[i]);
         }
     }
@@ -251,12 +265,15 @@ TEST(edits_that_cannot_be_are_refused) {
                                             "no vertex is free to follow a new bone",
                                             "costs is NULL",
                                             "influence_weights[7] sum to"};
-        if (what == 3)
+        if (what == 3) {
             answer.rig.held_groups = all;
-        if (what == 4)
+        }
+        if (what == 4) {
             answer.rig.held_vertices = all;
-        if (what == 6)
+        }
+        if (what == 6) {
             answer.rig.influence_weights[K * 7] = before.rig.influence_weights[K * 7] = 0.25f;
+        }
         test_case("%s", SAYS[what]);
         CHECK_INT(what < 5 ? ossify_add_bone(&s.poses, &settings, &answer.rig, vertex, split, &answer.info)
                            : ossify_bone_costs(&s.poses, &settings, &answer.rig, what == 5 ? NULL : costs,

@@ -22,21 +22,23 @@ static Replay plain_replay(const ossify_poses *poses, const ossify_rig *rig) {
     r.frames = calloc((size_t)(3 * vertices * frames), sizeof *r.frames);
     r.vertex = calloc((size_t)vertices, sizeof *r.vertex);
     r.frame = calloc((size_t)frames, sizeof *r.frame);
-    for (int64_t f = 0; f < frames; f++)
+    for (int64_t f = 0; f < frames; f++) {
         for (int64_t v = 0; v < vertices; v++) {
             long double *y = r.frames + 3 * (f * vertices + v), square = 0;
             for (int64_t k = 0; k < rig->influences; k++) {
                 int32_t b = rig->influence_bones[v * rig->influences + k];
                 long double w = rig->influence_weights[v * rig->influences + k];
                 const double *m = rig->transforms + 12 * (f * rig->bone_capacity + (b < 0 ? 0 : b));
-                for (int i = 0; i < 3 && b >= 0; i++)
+                for (int i = 0; i < 3 && b >= 0; i++) {
                     y[i] += w * ((long double)m[4 * i] * rig->rest[3 * v] +
                                  (long double)m[4 * i + 1] * rig->rest[3 * v + 1] +
                                  (long double)m[4 * i + 2] * rig->rest[3 * v + 2] + m[4 * i + 3]);
+                }
             }
-            for (int i = 0; i < 3; i++)
+            for (int i = 0; i < 3; i++) {
                 square += (y[i] - poses->frames[3 * (f * vertices + v) + i]) *
                           (y[i] - poses->frames[3 * (f * vertices + v) + i]);
+            }
             r.vertex[v] += square;
             r.frame[f] += square;
             r.total += square;
@@ -46,6 +48,7 @@ static Replay plain_replay(const ossify_poses *poses, const ossify_rig *rig) {
                 r.worst_frame = f;
             }
         }
+    }
     return r;
 }
 
@@ -83,12 +86,15 @@ static void check_evaluation(const ossify_poses *poses, const ossify_rig *rig) {
     CHECK_INT(ossify_evaluate(poses, rig, NULL, &e, &info), OSSIFY_CONVERGED);
     CHECK_INT(info.status, OSSIFY_CONVERGED);
     CHECK_INT(info.bones, rig->bones);
-    for (int64_t i = 0; i < 3 * vertices * frames && !test_failed(); i++)
+    for (int64_t i = 0; i < 3 * vertices * frames && !test_failed(); i++) {
         CHECK_NEAR(e.frames[i], (double)r.frames[i], 1e-6 * (size + fabs((double)r.frames[i])));
-    for (int64_t v = 0; v < vertices && !test_failed(); v++)
+    }
+    for (int64_t v = 0; v < vertices && !test_failed(); v++) {
         CHECK_NEAR(e.vertex_error[v], (double)sqrtl(r.vertex[v] / (long double)frames), 1e-9 * rms + 1e-15);
-    for (int64_t f = 0; f < frames && !test_failed(); f++)
+    }
+    for (int64_t f = 0; f < frames && !test_failed(); f++) {
         CHECK_NEAR(e.frame_error[f], (double)sqrtl(r.frame[f] / (long double)vertices), 1e-9 * rms + 1e-15);
+    }
     CHECK_NEAR(e.rms, rms, 1e-9 * rms);
     CHECK_NEAR(e.maximum, (double)sqrtl(r.most), 1e-9 * (double)sqrtl(r.most) + 1e-15);
     CHECK_INT(e.worst_vertex, r.worst_vertex);
@@ -106,7 +112,7 @@ static void check_evaluation(const ossify_poses *poses, const ossify_rig *rig) {
 }
 
 TEST(evaluation_is_that_of_a_plain_replay) {
-    for (int k = 1; k <= OSSIFY_MAX_INFLUENCES; k += 5)
+    for (int k = 1; k <= OSSIFY_MAX_INFLUENCES; k += 5) {
         for (int flexible = 0; flexible < 2; flexible++) {
             SyntheticOptions options = {.vertices = 300 * k,
                                         .frames = 9,
@@ -122,6 +128,7 @@ TEST(evaluation_is_that_of_a_plain_replay) {
             check_evaluation(&s.poses, &s.truth);
             synthetic_free(&s);
         }
+    }
 }
 
 /* Whatever the processor has, other ones have less. */
@@ -185,14 +192,17 @@ TEST(evaluation_beyond_the_range_of_floats_is_finite) {
     ossify_evaluation e = {.struct_size = sizeof e};
     ossify_info info = {.struct_size = sizeof info};
     e.frames = calloc((size_t)(6 * s.poses.vertex_count), sizeof(float));
-    for (int64_t i = 0; i < 2 * s.truth.bones * 12; i++)
+    for (int64_t i = 0; i < 2 * s.truth.bones * 12; i++) {
         s.truth.transforms[i] = i % 2 ? 1e30 : -1e30;
-    for (int64_t i = 0; i < 3 * s.poses.vertex_count; i++)
+    }
+    for (int64_t i = 0; i < 3 * s.poses.vertex_count; i++) {
         s.truth.rest[i] = 1e29f * (float)(i % 5);
+    }
     CHECK_INT(ossify_evaluate(&s.poses, &s.truth, NULL, &e, &info), OSSIFY_CONVERGED);
     CHECK(isfinite(e.rms) && isfinite(e.maximum) && isfinite(e.erms) && e.maximum > 1e30);
-    for (int64_t i = 0; i < 6 * s.poses.vertex_count; i++)
+    for (int64_t i = 0; i < 6 * s.poses.vertex_count; i++) {
         CHECK(fabsf(e.frames[i]) <= FLT_MAX);
+    }
     free(e.frames);
     synthetic_free(&s);
 }

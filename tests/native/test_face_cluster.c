@@ -21,8 +21,9 @@ static Cloud cloud_of(uint64_t seed, double shaken) {
     Cloud cloud;
     for (int i = 0; i < POINTS; i++) {
         cloud.mass[i] = 0.5 + random_unit(&seed);
-        for (int a = 0; a < 3; a++)
+        for (int a = 0; a < 3; a++) {
             cloud.p[i][a] = 2 * random_unit(&seed) - 1;
+        }
     }
     for (int f = 0; f < FRAMES; f++) {
         double q[4], t[3], length = 0;
@@ -30,27 +31,31 @@ static Cloud cloud_of(uint64_t seed, double shaken) {
             q[i] = 2 * random_unit(&seed) - 1;
             length += q[i] * q[i];
         }
-        for (int i = 0; i < 4; i++)
+        for (int i = 0; i < 4; i++) {
             q[i] /= sqrt(length);
-        for (int i = 0; i < 3; i++)
+        }
+        for (int i = 0; i < 3; i++) {
             t[i] = random_unit(&seed);
+        }
         for (int i = 0; i < POINTS; i++) {
             const double *p = cloud.p[i], *u = q + 1; /* p + 2 w u x p + 2 u x (u x p) */
             const double c[3] = {u[1] * p[2] - u[2] * p[1], u[2] * p[0] - u[0] * p[2],
                                  u[0] * p[1] - u[1] * p[0]};
             const double d[3] = {u[1] * c[2] - u[2] * c[1], u[2] * c[0] - u[0] * c[2],
                                  u[0] * c[1] - u[1] * c[0]};
-            for (int a = 0; a < 3; a++)
+            for (int a = 0; a < 3; a++) {
                 cloud.x[i][3 * f + a] =
                     p[a] + 2 * q[0] * c[a] + 2 * d[a] + t[a] + shaken * (2 * random_unit(&seed) - 1);
+            }
         }
     }
     return cloud;
 }
 
 static void add_cloud(RigidErrors *errors, int cluster, const Cloud *cloud, int from, int to) {
-    for (int i = from; i < to; i++)
+    for (int i = from; i < to; i++) {
         rigid_error_add(errors, cluster, cloud->mass[i], cloud->p[i], cloud->x[i]);
+    }
     rigid_error_fit(errors, cluster);
 }
 
@@ -120,8 +125,9 @@ TEST(the_error_is_that_of_the_best_rigid_motion) {
         double wanted = 0;
         Workshop workshop;
         RigidErrors errors;
-        for (int f = 0; f < FRAMES; f++)
+        for (int f = 0; f < FRAMES; f++) {
             wanted += least_error_of_frame(&cloud, f);
+        }
         workshop_open(&workshop, plain_settings(1));
         CHECK(rigid_error_make(&workshop.call, 3, FRAMES, &errors));
         add_cloud(&errors, 0, &cloud, 0, POINTS);
@@ -147,8 +153,9 @@ TEST(a_point_of_mass_three_counts_as_three_points) {
     CHECK(rigid_error_make(&workshop.call, 2, FRAMES, &errors));
     for (int i = 0; i < POINTS; i++) {
         rigid_error_add(&errors, 0, i % 2 ? 3 : 1, cloud.p[i], cloud.x[i]);
-        for (int times = 0; times < (i % 2 ? 3 : 1); times++)
+        for (int times = 0; times < (i % 2 ? 3 : 1); times++) {
             rigid_error_add(&errors, 1, 1, cloud.p[i], cloud.x[i]);
+        }
     }
     rigid_error_fit(&errors, 0);
     rigid_error_fit(&errors, 1);
@@ -190,16 +197,19 @@ static void beads_open(Beads *beads, const double motion[BEADS]) {
     CHECK(rigid_error_make(&beads->workshop.call, BEADS, FRAMES, &beads->errors));
     for (int i = 0, e = 0; i < BEADS; i++) {
         for (int j = 2 * i; j < 2 * i + 2; j++) {
-            for (int k = 0; k < 3 * FRAMES; k++)
+            for (int k = 0; k < 3 * FRAMES; k++) {
                 beads->cloud.x[j][k] += motion[i] * (1 + k % 2);
+            }
             rigid_error_add(&beads->errors, i, 1, beads->cloud.p[j], beads->cloud.x[j]);
         }
         rigid_error_fit(&beads->errors, i);
         beads->first[i] = e;
-        if (i > 0)
+        if (i > 0) {
             beads->neighbour[e++] = i - 1;
-        if (i + 1 < BEADS)
+        }
+        if (i + 1 < BEADS) {
             beads->neighbour[e++] = i + 1;
+        }
         beads->first[i + 1] = e;
     }
 }
@@ -247,12 +257,13 @@ TEST(a_collapse_to_a_tolerance_stops_above_it) {
 /* Without a lazy queue: all unions of neighbours worked out anew before every merge. */
 static int plain_collapse(const Graph *graph, RigidErrors *errors, int most, int *root) {
     int clusters = graph->vertices;
-    for (int v = 0; v < graph->vertices; v++)
+    for (int v = 0; v < graph->vertices; v++) {
         root[v] = v;
+    }
     while (clusters > most) {
         double least = INFINITY;
         int a = -1, b = -1;
-        for (int v = 0; v < graph->vertices; v++)
+        for (int v = 0; v < graph->vertices; v++) {
             for (int64_t e = graph->first[v]; e < graph->first[v + 1]; e++) {
                 const int one = root[v], two = root[graph->neighbour[e]];
                 const double error = one < two ? rigid_error(errors, one, two) : INFINITY;
@@ -262,9 +273,11 @@ static int plain_collapse(const Graph *graph, RigidErrors *errors, int most, int
                     b = two;
                 }
             }
+        }
         rigid_error_merge(errors, a, b);
-        for (int v = 0; v < graph->vertices; v++)
+        for (int v = 0; v < graph->vertices; v++) {
             root[v] = root[v] == b ? a : root[v];
+        }
         clusters--;
     }
     return clusters;
@@ -292,9 +305,11 @@ TEST(the_lazy_queue_merges_as_the_plain_rule_does) {
         CHECK_INT(face_cluster_collapse(&stage.workshop.call, &stage.problem.graph, &errors[0], 5, 0, label),
                   5);
         CHECK_INT(plain_collapse(&stage.problem.graph, &errors[1], 5, root), 5);
-        for (int v = 0; v < stage.problem.vertices; v++)
-            for (int w = 0; w < v; w++)
+        for (int v = 0; v < stage.problem.vertices; v++) {
+            for (int w = 0; w < v; w++) {
                 CHECK((label[v] == label[w]) == (root[v] == root[w]));
+            }
+        }
         stage_close(&stage);
         synthetic_free(&s);
     }

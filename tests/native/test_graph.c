@@ -21,8 +21,9 @@ static void make_points(int kind, int n, double *points) {
 
 static double square_between(const double *points, int a, int b) {
     double sum = 0;
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
         sum += (points[3 * a + i] - points[3 * b + i]) * (points[3 * a + i] - points[3 * b + i]);
+    }
     return sum;
 }
 
@@ -31,10 +32,13 @@ static int plain_nearest(const double *points, int n, int v, const int *label, i
     int best = -1;
     for (int u = 0; u < n; u++) {
         double square = square_between(points, v, u);
-        if (u == v || (label && label[u] == label[v]) || square < beyond || (square == beyond && u <= before))
+        if (u == v || (label && label[u] == label[v]) || square < beyond ||
+            (square == beyond && u <= before)) {
             continue;
-        if (best < 0 || square < square_between(points, v, best))
+        }
+        if (best < 0 || square < square_between(points, v, best)) {
             best = u;
+        }
     }
     return best;
 }
@@ -42,7 +46,7 @@ static int plain_nearest(const double *points, int n, int v, const int *label, i
 TEST(nearest_points_are_those_of_a_plain_search) {
     static const int counts[] = {1, 2, 8, 9, 33, MOST};
     double points[3 * MOST];
-    for (int kind = 0; kind < 4; kind++)
+    for (int kind = 0; kind < 4; kind++) {
         for (int c = 0; c < 6; c++) {
             int n = counts[c];
             Arena arena;
@@ -62,6 +66,7 @@ TEST(nearest_points_are_those_of_a_plain_search) {
             }
             arena_end(&arena);
         }
+    }
 }
 
 TEST(nearest_of_another_label_is_that_of_a_plain_search) {
@@ -73,8 +78,9 @@ TEST(nearest_of_another_label_is_that_of_a_plain_search) {
         arena_start(&arena, NULL);
         make_points(kind, MOST, points);
         CHECK(tree_make(&arena, MOST, points, &tree));
-        for (int v = 0; v < MOST; v++)
+        for (int v = 0; v < MOST; v++) {
             label[v] = points[3 * v] > 0.3 ? v % 3 : 7;
+        }
         tree_label(&tree, label);
         for (int v = 0; v < MOST && !test_failed(); v++) {
             int found = tree_nearest_other(&tree, label, v, &square);
@@ -99,30 +105,34 @@ typedef struct Lattice {
 /* `shells` sheets of side x side vertices, one above the other, and some vertices without a face. */
 static Lattice *make_lattice(int side, int shells, int loose, int faces) {
     Lattice *l = calloc(1, sizeof *l);
-    for (int s = 0; s < shells; s++)
+    for (int s = 0; s < shells; s++) {
         for (int i = 0; i < side * side; i++) {
             int v = l->vertices++;
             l->points[3 * v] = i / side, l->points[3 * v + 1] = i % side, l->points[3 * v + 2] = 10.0 * s;
             if (faces && i / side + 1 < side && i % side + 1 < side) {
                 int32_t quad[6] = {v, v + 1, v + side, v + 1, v + side + 1, v + side};
-                for (int k = 0; k < 6; k++)
+                for (int k = 0; k < 6; k++) {
                     l->triangle[3 * l->triangles + k] = quad[k];
+                }
                 l->triangles += 2;
             }
         }
+    }
     for (int i = 0; i < loose; i++) {
         int v = l->vertices++;
         l->points[3 * v] = -50.0 * (i + 1);
     }
-    for (int v = 0; v < l->vertices; v++)
+    for (int v = 0; v < l->vertices; v++) {
         l->same[v] = v;
+    }
     return l;
 }
 
 static int has_edge(const Graph *graph, int a, int b) {
     int found = 0;
-    for (int64_t e = graph->first[a]; e < graph->first[a + 1]; e++)
+    for (int64_t e = graph->first[a]; e < graph->first[a + 1]; e++) {
         found += graph->neighbour[e] == b;
+    }
     return found;
 }
 
@@ -130,12 +140,14 @@ static int reachable(const Graph *graph) {
     int *queue = calloc((size_t)graph->vertices, sizeof *queue), count = 1;
     uint8_t *seen = calloc((size_t)graph->vertices, 1);
     seen[0] = 1;
-    for (int head = 0; head < count; head++)
-        for (int64_t e = graph->first[queue[head]]; e < graph->first[queue[head] + 1]; e++)
+    for (int head = 0; head < count; head++) {
+        for (int64_t e = graph->first[queue[head]]; e < graph->first[queue[head] + 1]; e++) {
             if (!seen[graph->neighbour[e]]) {
                 seen[graph->neighbour[e]] = 1;
                 queue[count++] = graph->neighbour[e];
             }
+        }
+    }
     free(queue);
     free(seen);
     return count;
@@ -145,7 +157,7 @@ static void check_graph(const Graph *graph, int vertices, const double *points) 
     CHECK_INT(graph->vertices, vertices);
     CHECK_INT(graph->first[0], 0);
     CHECK_INT(reachable(graph), vertices);
-    for (int v = 0; v < vertices && !test_failed(); v++)
+    for (int v = 0; v < vertices && !test_failed(); v++) {
         for (int64_t e = graph->first[v]; e < graph->first[v + 1]; e++) {
             int u = graph->neighbour[e];
             CHECK(u >= 0 && u < vertices && u != v);
@@ -153,6 +165,7 @@ static void check_graph(const Graph *graph, int vertices, const double *points) 
             CHECK_INT(has_edge(graph, u, v), 1);
             CHECK_NEAR(graph->length[e], sqrt(square_between(points, u, v)), 1e-6 * graph->length[e]);
         }
+    }
 }
 
 static Graph graph_of(Workshop *w, const Lattice *l) {
@@ -177,8 +190,8 @@ TEST(graph_of_one_shell_has_the_edges_of_its_faces) {
 }
 
 TEST(graph_joins_shells_and_loose_vertices) {
-    for (int faces = 0; faces < 2; faces++)
-        for (int shells = 1; shells <= 3; shells++)
+    for (int faces = 0; faces < 2; faces++) {
+        for (int shells = 1; shells <= 3; shells++) {
             for (int loose = 0; loose <= 9; loose += 3) {
                 Workshop w;
                 Lattice *l = make_lattice(5, shells, loose, faces);
@@ -187,11 +200,14 @@ TEST(graph_joins_shells_and_loose_vertices) {
                 workshop_open(&w, plain_settings(1));
                 graph = graph_of(&w, l);
                 check_graph(&graph, l->vertices, l->points);
-                for (int64_t i = 0; i < 3 * l->triangles; i++)
+                for (int64_t i = 0; i < 3 * l->triangles; i++) {
                     CHECK_INT(has_edge(&graph, l->triangle[i], l->triangle[i % 3 == 2 ? i - 2 : i + 1]), 1);
+                }
                 workshop_close(&w);
                 free(l);
             }
+        }
+    }
 }
 
 TEST(graph_ties_shells_at_their_closest_vertices) {
@@ -202,9 +218,11 @@ TEST(graph_ties_shells_at_their_closest_vertices) {
     l->points[3 * 5 + 2] = 9.5; /* the first sheet has a spike just below vertex 5 of the second */
     workshop_open(&w, plain_settings(1));
     graph = graph_of(&w, l);
-    for (int v = 0; v < 16; v++)
-        for (int u = 16; u < 32; u++)
+    for (int v = 0; v < 16; v++) {
+        for (int u = 16; u < 32; u++) {
             ties += has_edge(&graph, v, u);
+        }
+    }
     CHECK(ties > 0);
     CHECK_INT(has_edge(&graph, 5, 16 + 5), 1);
     workshop_close(&w);
@@ -215,8 +233,9 @@ TEST(graph_of_coincident_vertices_is_connected) {
     Workshop w;
     Lattice *l = make_lattice(6, 1, 0, 0);
     Graph graph;
-    for (int i = 0; i < 3 * l->vertices; i++)
+    for (int i = 0; i < 3 * l->vertices; i++) {
         l->points[i] = 1;
+    }
     workshop_open(&w, plain_settings(1));
     graph = graph_of(&w, l);
     check_graph(&graph, l->vertices, l->points);
@@ -229,8 +248,9 @@ TEST(graph_of_faces_without_area_has_no_loops) {
     Lattice *l = make_lattice(2, 1, 0, 0);
     Graph graph;
     const int32_t odd[] = {0, 0, 0, 0, 1, 1, 0, 1, 2, 2, 1, 0, 3, 2, 3};
-    for (int i = 0; i < 15; i++)
+    for (int i = 0; i < 15; i++) {
         l->triangle[i] = odd[i];
+    }
     l->triangles = 5;
     workshop_open(&w, plain_settings(1));
     graph = graph_of(&w, l);
@@ -260,14 +280,17 @@ TEST(graph_follows_the_renumbering) {
     plain = graph_of(&w, l);
     for (int v = 0; v < 25; v++) {
         l->same[v] = 24 - v;
-        for (int a = 0; a < 3; a++)
+        for (int a = 0; a < 3; a++) {
             points[3 * (24 - v) + a] = l->points[3 * v + a];
+        }
     }
     CHECK(graph_of_surface(&w.call.arena, w.call.pool, NULL, 25, points, l->triangles, l->triangle, l->same,
                            &turned));
-    for (int a = 0; a < 25; a++)
-        for (int b = 0; b < 25; b++)
+    for (int a = 0; a < 25; a++) {
+        for (int b = 0; b < 25; b++) {
             CHECK_INT(has_edge(&turned, 24 - a, 24 - b), has_edge(&plain, a, b));
+        }
+    }
     workshop_close(&w);
     free(l);
 }
@@ -280,8 +303,9 @@ TEST(graph_of_cells_joins_cells_that_touch) {
     const double points[9] = {0, 0, 0, 3, 0, 0, 5, 0, 0};
     workshop_open(&w, plain_settings(1));
     graph = graph_of(&w, l);
-    for (int v = 0; v < 36; v++) /* three strips: the outer two do not touch */
+    for (int v = 0; v < 36; v++) { /* three strips: the outer two do not touch */
         cell[v] = v / 12;
+    }
     CHECK(graph_of_cells(&w.call.arena, &graph, 3, cell, points, &coarse));
     check_graph(&coarse, 3, points);
     CHECK_INT(has_edge(&coarse, 0, 1) + has_edge(&coarse, 1, 2), 2);
@@ -295,18 +319,22 @@ TEST(graph_of_cells_joins_cells_that_touch) {
 /* Distances by relaxing every edge until nothing changes (Bellman and Ford). */
 static void plain_distances(const Graph *graph, int sources, const int *source, double *far) {
     int changed = 1;
-    for (int v = 0; v < graph->vertices; v++)
+    for (int v = 0; v < graph->vertices; v++) {
         far[v] = INFINITY;
-    for (int i = 0; i < sources; i++)
+    }
+    for (int i = 0; i < sources; i++) {
         far[source[i]] = 0;
+    }
     while (changed) {
         changed = 0;
-        for (int v = 0; v < graph->vertices; v++)
-            for (int64_t e = graph->first[v]; e < graph->first[v + 1]; e++)
+        for (int v = 0; v < graph->vertices; v++) {
+            for (int64_t e = graph->first[v]; e < graph->first[v + 1]; e++) {
                 if (far[v] + (double)graph->length[e] < far[graph->neighbour[e]]) {
                     far[graph->neighbour[e]] = far[v] + (double)graph->length[e];
                     changed = 1;
                 }
+            }
+        }
     }
 }
 
@@ -317,8 +345,9 @@ TEST(walks_find_the_shortest_ways) {
     Graph graph;
     Walk walk;
     uint64_t random = 5;
-    for (int i = 0; i < 3 * 162; i++)
+    for (int i = 0; i < 3 * 162; i++) {
         l->points[i] += 0.4 * random_unit(&random);
+    }
     workshop_open(&w, plain_settings(1));
     graph = graph_of(&w, l);
     CHECK(walk_make(&w.call.arena, &graph, &walk));
@@ -327,8 +356,9 @@ TEST(walks_find_the_shortest_ways) {
         test_case("%d sources", sources);
         plain_distances(&graph, sources, source, far);
         walk_begin(&walk);
-        for (int i = 0; i < sources; i++)
+        for (int i = 0; i < sources; i++) {
             walk_source(&walk, source[i]);
+        }
         walk_source(&walk, source[0]); /* twice is once */
         walk_run(&walk, &graph, l->vertices, INFINITY);
         CHECK_INT(walk.reached_count, l->vertices);
@@ -362,8 +392,9 @@ TEST(walks_stop_at_their_limits) {
     graph = graph_of(&w, l);
     CHECK(walk_make(&w.call.arena, &graph, &walk));
     plain_distances(&graph, 1, &source, far);
-    for (int v = 0; v < 81; v++)
+    for (int v = 0; v < 81; v++) {
         within += far[v] <= 2.5;
+    }
     walk_begin(&walk);
     walk_source(&walk, source);
     walk_run(&walk, &graph, 81, 2.5);

@@ -119,13 +119,14 @@ TEST(jobs_may_be_polled_and_cancelled_in_any_order) {
         int64_t status;
         test_case("order \"%s\"", orders[o]);
         for (const char *step = orders[o]; *step; step++) {
-            if (*step == 'p')
+            if (*step == 'p') {
                 poll(job);
-            else if (*step == 'c')
+            } else if (*step == 'c') {
                 ossify_job_cancel(job);
-            else
+            } else {
                 while (!poll(job).finished)
                     ;
+            }
         }
         status = ossify_job_finish(job);
         CHECK_INT(answer.info.status, status);
@@ -137,8 +138,9 @@ TEST(jobs_may_be_polled_and_cancelled_in_any_order) {
             CHECK(status >= 0);
             check_rig(&s.poses, &answer.rig, 1);
         }
-        if (cancel == NULL || (wait != NULL && wait < cancel)) /* too late to cancel */
+        if (cancel == NULL || (wait != NULL && wait < cancel)) { /* too late to cancel */
             CHECK(status >= 0);
+        }
         answer_free(&answer);
         answer_free(&empty);
     }
@@ -149,7 +151,7 @@ TEST(a_cancelled_job_ends_early) {
     static const double when[] = {0, 0.06, 0.2};
     Synthetic s = large_mesh();
     ossify_settings settings = long_settings();
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
         for (int threads = 1; threads <= 2; threads++) {
             Answer answer = answer_start(&s.poses, &settings);
             ossify_job *job;
@@ -166,6 +168,7 @@ TEST(a_cancelled_job_ends_early) {
             CHECK(answer.rig.transforms[0] == 0 && answer.rig.influence_weights[0] == 0);
             answer_free(&answer);
         }
+    }
     synthetic_free(&s);
 }
 
@@ -211,8 +214,9 @@ TEST(many_jobs_run_at_the_same_time) {
         jobs[i] = ossify_decompose_start(&s.poses, &settings, &answers[i].rig, &answers[i].info);
         CHECK(jobs[i] != NULL);
     }
-    for (int i = 0; i < JOBS; i += 3)
+    for (int i = 0; i < JOBS; i += 3) {
         ossify_job_cancel(jobs[i]);
+    }
     for (int i = JOBS - 1; i >= 0; i--) {
         int64_t status = ossify_job_finish(jobs[i]);
         CHECK(status >= 0 || (i % 3 == 0 && status == OSSIFY_CANCELLED));
@@ -284,18 +288,21 @@ TEST(a_job_without_memory_does_not_start) {
 static rlim_t address_space_in_use(void) {
     FILE *file = fopen("/proc/self/statm", "r");
     unsigned long pages = 0;
-    if (file == NULL || fscanf(file, "%lu", &pages) != 1)
+    if (file == NULL || fscanf(file, "%lu", &pages) != 1) {
         pages = 0;
-    if (file != NULL)
+    }
+    if (file != NULL) {
         fclose(file);
+    }
     return (rlim_t)pages * 4096;
 }
 
 /* Leaves room for `bytes` more; 0 when that cannot be arranged. */
 static int bound_memory(rlim_t bytes, struct rlimit *before) {
     struct rlimit tight;
-    if (WATCHED_MEMORY || address_space_in_use() == 0 || getrlimit(RLIMIT_AS, before) != 0)
+    if (WATCHED_MEMORY || address_space_in_use() == 0 || getrlimit(RLIMIT_AS, before) != 0) {
         return 0;
+    }
     tight = *before;
     tight.rlim_cur = address_space_in_use() + bytes;
     return setrlimit(RLIMIT_AS, &tight) == 0;
@@ -342,27 +349,31 @@ TEST(a_system_without_a_thread_for_a_job_is_told) {
     atomic_init(&flag, 0);
     settings.watch = wait_for_flag;
     settings.watch_user = &flag;
-    for (int i = 0; i < MOST_JOBS; i++)
+    for (int i = 0; i < MOST_JOBS; i++) {
         answers[i] = answer_start(&s.poses, &settings);
+    }
     if (bound_memory(1 << 20, &before)) {
         for (count = 0; count < MOST_JOBS; count++) {
             jobs[count] =
                 ossify_decompose_start(&s.poses, &settings, &answers[count].rig, &answers[count].info);
-            if (jobs[count] == NULL)
+            if (jobs[count] == NULL) {
                 break;
+            }
         }
         setrlimit(RLIMIT_AS, &before);
         atomic_store(&flag, 1);
         CHECK(count < MOST_JOBS);
         CHECK_INT(answers[count].info.status, OSSIFY_THREAD_FAILED);
         CHECK_SAYS(answers[count].info.message, "refused a thread for the job");
-        for (int i = 0; i < count; i++)
+        for (int i = 0; i < count; i++) {
             ossify_job_finish(jobs[i]);
+        }
     } else {
         test_skip("the address space cannot be bounded here");
     }
-    for (int i = 0; i < MOST_JOBS; i++)
+    for (int i = 0; i < MOST_JOBS; i++) {
         answer_free(&answers[i]);
+    }
     synthetic_free(&s);
 }
 #endif

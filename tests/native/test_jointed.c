@@ -20,8 +20,9 @@ static Synthetic torn_chain(int bones, double gap) {
     SyntheticOptions options = {
         .shape = SHAPE_TUBE, .vertices = 100 * bones, .bones = bones, .frames = 16, .jointed = 1};
     Synthetic made = synthetic_make(options);
-    for (int64_t f = 0; f < made.poses.frame_count; f++)
+    for (int64_t f = 0; f < made.poses.frame_count; f++) {
         made.truth.transforms[12 * (f * made.truth.bone_capacity + bones - 1) + 3] += f % 2 ? gap : -gap;
+    }
     return made;
 }
 
@@ -93,8 +94,9 @@ static double apart_at(const ossify_rig *rig, int64_t frames, int64_t b, int64_t
                      *n = rig->transforms + 12 * (f * rig->bone_capacity + c);
         for (int i = 0; i < 3; i++) {
             double d = m[4 * i + 3] - n[4 * i + 3];
-            for (int j = 0; j < 3; j++)
+            for (int j = 0; j < 3; j++) {
                 d += (m[4 * i + j] - n[4 * i + j]) * x[j];
+            }
             sum += d * d / (double)frames;
         }
     }
@@ -106,12 +108,15 @@ static double joints_missed(const Synthetic *made, const ossify_rig *rig) {
     double sum = 0, count = 0;
     for (int64_t j = 0; j < made->truth.bones; j++) {
         double least = INFINITY;
-        if (made->skeleton.parents[j] < 0)
+        if (made->skeleton.parents[j] < 0) {
             continue;
-        for (int64_t b = 0; b < rig->bones; b++)
-            for (int64_t c = 0; c < b; c++)
+        }
+        for (int64_t b = 0; b < rig->bones; b++) {
+            for (int64_t c = 0; c < b; c++) {
                 least =
                     fmin(least, apart_at(rig, made->poses.frame_count, b, c, made->skeleton.joints + 3 * j));
+            }
+        }
         sum += least;
         count++;
     }

@@ -18,16 +18,19 @@ static int may_use(const Locality *locality, int v, int b) {
 /* Edges between v and u, or n when there is no way: a flood of the test's own. */
 static void hops_from(const Problem *problem, const uint8_t *source, int *hops) {
     int changed = 1;
-    for (int v = 0; v < problem->vertices; v++)
+    for (int v = 0; v < problem->vertices; v++) {
         hops[v] = source[v] ? 0 : problem->vertices;
+    }
     while (changed) {
         changed = 0;
-        for (int v = 0; v < problem->vertices; v++)
-            for (int64_t e = problem->graph.first[v]; e < problem->graph.first[v + 1]; e++)
+        for (int v = 0; v < problem->vertices; v++) {
+            for (int64_t e = problem->graph.first[v]; e < problem->graph.first[v + 1]; e++) {
                 if (hops[problem->graph.neighbour[e]] > hops[v] + 1) {
                     hops[problem->graph.neighbour[e]] = hops[v] + 1;
                     changed = 1;
                 }
+            }
+        }
     }
 }
 
@@ -68,10 +71,11 @@ TEST(candidates_are_the_main_region_and_what_is_near) {
         CHECK(locality_update(&stage.workshop.call, &stage.problem, &stage.model, 0, hops, &locality));
         test_case("%d hops", hops);
         for (int v = 0; v < stage.problem.vertices; v++) {
-            if (small[v] && hops == 0) /* left without a bone, it may take its neighbours' */
+            if (small[v] && hops == 0) { /* left without a bone, it may take its neighbours' */
                 CHECK(may_use(&locality, v, 0) || may_use(&locality, v, 1));
-            else
+            } else {
                 CHECK_INT(may_use(&locality, v, 1), far[v] <= hops);
+            }
         }
         stage_close(&stage);
         synthetic_free(&s);
@@ -88,14 +92,18 @@ TEST(candidates_reach_as_far_as_the_radius) {
     make_islands(&stage, large, small);
     CHECK(walk_make(&stage.workshop.call.arena, &stage.problem.graph, &walk));
     walk_begin(&walk);
-    for (int v = 0; v < stage.problem.vertices; v++)
-        if (large[v])
+    for (int v = 0; v < stage.problem.vertices; v++) {
+        if (large[v]) {
             walk_source(&walk, v);
+        }
+    }
     walk_run(&walk, &stage.problem.graph, stage.problem.vertices, INFINITY);
     CHECK(locality_update(&stage.workshop.call, &stage.problem, &stage.model, radius, 0, &locality));
-    for (int v = 0; v < stage.problem.vertices; v++)
-        if (!small[v])
+    for (int v = 0; v < stage.problem.vertices; v++) {
+        if (!small[v]) {
             CHECK_INT(may_use(&locality, v, 1), walk.far[v] <= radius);
+        }
+    }
     stage_close(&stage);
     synthetic_free(&s);
 }
@@ -114,8 +122,9 @@ TEST(stripping_forbids_islands) {
     }
     CHECK(islands > 0);
     CHECK(locality_strip(&stage.workshop.call, &stage.problem, &stage.model, 0, &locality) >= islands);
-    for (int v = 0; v < stage.problem.vertices; v++)
+    for (int v = 0; v < stage.problem.vertices; v++) {
         CHECK_INT(may_use(&locality, v, 1), !small[v]);
+    }
     stage_close(&stage);
     synthetic_free(&s);
 }
@@ -132,8 +141,9 @@ TEST(stripping_again_finds_what_is_left) {
     stripped = locality_strip(&stage.workshop.call, &stage.problem, &stage.model, 0, &locality);
     CHECK(stripped > 0);
     CHECK_INT(locality_strip(&stage.workshop.call, &stage.problem, &stage.model, 1, &locality), stripped);
-    for (int v = 0; v < stage.problem.vertices; v++)
+    for (int v = 0; v < stage.problem.vertices; v++) {
         stage.model.bone[2 * v] = small[v] ? 0 : stage.model.bone[2 * v];
+    }
     CHECK_INT(locality_strip(&stage.workshop.call, &stage.problem, &stage.model, 1, &locality), 0);
     CHECK_INT(locality_strip(&stage.workshop.call, &stage.problem, &stage.model, 0, &locality), 0);
     stage_close(&stage);
@@ -155,8 +165,9 @@ TEST(stripping_forbids_faint_weights_but_not_held_ones) {
         stage.model.weight[2 * v + 1] = 0.005;
     }
     CHECK_INT(locality_strip_faint(&stage.problem, &stage.model, &locality), 4);
-    for (int v = 0; v < 20; v++)
+    for (int v = 0; v < 20; v++) {
         CHECK_INT(may_use(&locality, v, !stage.model.bone[2 * v]), v < 5 || v > 8);
+    }
     stage_close(&stage);
     synthetic_free(&s);
 }
@@ -172,9 +183,11 @@ TEST(nothing_is_stripped_where_all_is_local) {
 }
 
 static void swap_bones(const Stage *stage) {
-    for (int i = 0; i < 2 * stage->problem.vertices; i++)
-        if (stage->model.bone[i] >= 0)
+    for (int i = 0; i < 2 * stage->problem.vertices; i++) {
+        if (stage->model.bone[i] >= 0) {
             stage->model.bone[i] = 1 - stage->model.bone[i];
+        }
+    }
 }
 
 TEST(regions_that_lose_their_place_bring_the_last_model_back) {
@@ -210,8 +223,9 @@ TEST(a_model_without_weights_may_use_every_bone) {
         stage.model.weight[i] = 0;
     }
     CHECK(locality_update(&stage.workshop.call, &stage.problem, &stage.model, 0, 1, &locality));
-    for (int v = 0; v < stage.problem.vertices; v++)
+    for (int v = 0; v < stage.problem.vertices; v++) {
         CHECK(may_use(&locality, v, 0) && may_use(&locality, v, 1));
+    }
     stage_close(&stage);
     synthetic_free(&s);
 }
@@ -230,8 +244,8 @@ static void solve_and_judge(SyntheticOptions options, ossify_settings settings) 
 }
 
 TEST(influence_is_local_on_every_kind_of_mesh) {
-    for (int shape = 0; shape < 3; shape++)
-        for (int shells = 1; shells <= 3; shells += 2)
+    for (int shape = 0; shape < 3; shape++) {
+        for (int shells = 1; shells <= 3; shells += 2) {
             for (int faceless = 0; faceless < 2; faceless++) {
                 SyntheticOptions options = {.shape = (Shape)shape,
                                             .vertices = 240,
@@ -245,11 +259,13 @@ TEST(influence_is_local_on_every_kind_of_mesh) {
                 test_case("shape %d, %d shells, faceless %d", shape, shells, faceless);
                 solve_and_judge(options, plain_settings(8));
             }
+        }
+    }
 }
 
 TEST(influence_is_local_for_every_setting) {
-    for (int quality = OSSIFY_DRAFT; quality <= OSSIFY_BEST; quality++)
-        for (int kind = OSSIFY_RIGID; kind <= OSSIFY_FLEXIBLE; kind++)
+    for (int quality = OSSIFY_DRAFT; quality <= OSSIFY_BEST; quality++) {
+        for (int kind = OSSIFY_RIGID; kind <= OSSIFY_FLEXIBLE; kind++) {
             for (int smooth = 0; smooth < 3; smooth++) {
                 SyntheticOptions options = {.shape = SHAPE_TUBE,
                                             .vertices = SLOW_BUILD ? 120 : 240,
@@ -265,6 +281,8 @@ TEST(influence_is_local_for_every_setting) {
                 test_case("quality %d, kind %d, smoothness %g", quality, kind, settings.smoothness);
                 solve_and_judge(options, settings);
             }
+        }
+    }
 }
 
 /* Mean squared difference of weights across the edges of the faces. */

@@ -16,8 +16,9 @@ static int64_t bones_found(const Synthetic *made, int most, int influences, doub
     check_rig(&made->poses, &answer.rig, 1);
     const int64_t bones = answer.rig.bones;
     CHECK_INT(answer.info.bones, bones);
-    if (erms)
+    if (erms) {
         *erms = answer.info.erms;
+    }
     answer_free(&answer);
     return bones;
 }
@@ -59,10 +60,11 @@ static void copy_truth(const Stage *stage, Model *model) {
     const size_t to = (size_t)model->influences, from = (size_t)truth->influences;
     model->bones = truth->bones;
     memcpy(model->rest, truth->rest, 3 * (size_t)stage->problem.vertices * sizeof(double));
-    for (size_t row = 0; row < 3 * (size_t)stage->problem.frames; row++)
+    for (size_t row = 0; row < 3 * (size_t)stage->problem.frames; row++) {
         memcpy(model->transform + row * 4 * (size_t)model->capacity,
                truth->transform + row * 4 * (size_t)truth->capacity,
                4 * (size_t)truth->bones * sizeof(double));
+    }
     for (size_t i = 0; i < (size_t)stage->problem.vertices * to; i++) {
         const int known = i % to < from;
         model->bone[i] = known ? truth->bone[i / to * from + i % to] : -1;
@@ -91,18 +93,21 @@ static void put_between(const Problem *problem, Model *model, int b, double shar
     double middle[3] = {0}, mass = 0;
     for (size_t v = 0; v < (size_t)problem->vertices; v++) {
         for (size_t i = v * k; i < (v + 1) * k; i++) {
-            if (model->bone[i] != b)
+            if (model->bone[i] != b) {
                 continue;
-            for (size_t a = 0; a < 3; a++)
+            }
+            for (size_t a = 0; a < 3; a++) {
                 middle[a] += model->weight[i] * model->rest[3 * v + a];
+            }
             mass += model->weight[i];
             model->bone[v * k + k - 1] = added;
             model->weight[v * k + k - 1] = share * model->weight[i];
             model->weight[i] *= 1 - share;
         }
     }
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         middle[a] /= mass;
+    }
     for (int f = 0; f < problem->frames; f++) {
         const double angle = 0.5 * sin(6.2831853 * f / problem->frames);
         for (int i = 0; i < 3; i++) {

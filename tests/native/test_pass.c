@@ -29,9 +29,11 @@ static void close_noisy(Stage *stage, Synthetic *s) {
 }
 
 static double weight_of(const Model *model, int v, int b) {
-    for (int k = 0; k < model->influences; k++)
-        if (model->bone[v * model->influences + k] == b)
+    for (int k = 0; k < model->influences; k++) {
+        if (model->bone[v * model->influences + k] == b) {
             return model->weight[v * model->influences + k];
+        }
+    }
     return 0;
 }
 
@@ -49,10 +51,11 @@ TEST(pass_that_keeps_all_gives_moments_by_their_definition) {
     value = pass_run(&stage.workshop.call, problem, model, &moments, &keep_all);
     CHECK_NEAR(value, model_objective(problem, model), 1e-9 * value);
     CHECK_NEAR(value, model_squared_error(problem, model), 1e-9 * value);
-    for (int v = 0; v < problem->vertices; v++)
+    for (int v = 0; v < problem->vertices; v++) {
         CHECK_NEAR(model->error[v], model_distance(problem, model, v), 1e-9);
-    for (int b = 0; b < model->bones; b++)
-        for (int c = 0; c < model->bones; c++)
+    }
+    for (int b = 0; b < model->bones; b++) {
+        for (int c = 0; c < model->bones; c++) {
             for (int m = 0; m < MONOMIALS; m++) {
                 double sum = 0;
                 for (int v = 0; v < problem->vertices; v++) {
@@ -63,18 +66,23 @@ TEST(pass_that_keeps_all_gives_moments_by_their_definition) {
                 }
                 CHECK_NEAR(moments.u[(b * model->capacity + c) * MONOMIALS + m], sum, 1e-9);
             }
-    for (int b = 0; b < model->bones; b++)
+        }
+    }
+    for (int b = 0; b < model->bones; b++) {
         for (int row = 0; row < 3 * problem->frames; row++) {
             double sum[4] = {0};
             for (int v = 0; v < problem->vertices; v++) {
                 problem_read(problem, v, x);
-                for (int i = 0; i < 4; i++)
+                for (int i = 0; i < 4; i++) {
                     sum[i] += problem->mass[v] * weight_of(model, v, b) * x[row] *
                               (i < 3 ? model->rest[3 * v + i] : 1);
+                }
             }
-            for (int i = 0; i < 4; i++)
+            for (int i = 0; i < 4; i++) {
                 CHECK_NEAR(moments.c[4 * (row * model->capacity + b) + i], sum[i], 1e-9);
+            }
         }
+    }
     free(x);
     close_noisy(&stage, &s);
 }
@@ -91,8 +99,9 @@ TEST(pass_lowers_the_error_and_says_how_far) {
         CHECK(pass_make(&stage.workshop.call, &stage.problem, &stage.model, &moments));
         value = pass_run(&stage.workshop.call, &stage.problem, &stage.model, &moments, &plan);
         CHECK(value < before);
-        for (int i = 0; i < 3 * stage.problem.vertices; i++)
+        for (int i = 0; i < 3 * stage.problem.vertices; i++) {
             moved += stage.problem.mass[i / 3] * pow(stage.model.rest[i] - stage.problem.rest[i], 2);
+        }
         CHECK(rest == 0 ? moved == 0 : moved > 0);
         CHECK_NEAR(value, model_objective(&stage.problem, &stage.model) + plan.rest_pull * moved,
                    1e-9 * value);
@@ -107,12 +116,15 @@ TEST(pass_keeps_to_the_candidates) {
     Synthetic s = open_noisy(&stage, plain_settings(5));
     Moments moments;
     CHECK(pass_make(&stage.workshop.call, &stage.problem, &stage.model, &moments));
-    for (int v = 0; v < stage.problem.vertices; v++)
+    for (int v = 0; v < stage.problem.vertices; v++) {
         candidates[v] = (uint8_t)(v % 31 + 1);
+    }
     pass_run(&stage.workshop.call, &stage.problem, &stage.model, &moments, &plan);
-    for (int v = 0; v < stage.problem.vertices; v++)
-        for (int b = 0; b < 5; b++)
+    for (int v = 0; v < stage.problem.vertices; v++) {
+        for (int b = 0; b < 5; b++) {
             CHECK(weight_of(&stage.model, v, b) == 0 || candidates[v] >> b & 1);
+        }
+    }
     close_noisy(&stage, &s);
 }
 
@@ -156,9 +168,10 @@ TEST(pass_over_some_blocks_leaves_the_others) {
     value = pass_run(&stage.workshop.call, &stage.problem, &stage.model, &moments, &plan);
     CHECK_NEAR(value, model_objective(&stage.problem, &stage.model), 1e-9 * value);
     CHECK(value < model_squared_error(&stage.problem, &before));
-    for (int v = 0; v < stage.problem.vertices; v++)
+    for (int v = 0; v < stage.problem.vertices; v++) {
         CHECK(v / BLOCK == 1 ||
               memcmp(stage.model.weight + 3 * v, before.weight + 3 * v, 3 * sizeof(double)) == 0);
+    }
     close_noisy(&stage, &s);
 }
 
@@ -175,8 +188,9 @@ TEST(pass_with_every_bone_a_candidate_is_the_plain_pass) {
     CHECK(pass_make(&b.workshop.call, &b.problem, &b.model, &other));
     value = pass_run(&a.workshop.call, &a.problem, &a.model, &moments, &plain);
     CHECK_NEAR(pass_run(&b.workshop.call, &b.problem, &b.model, &other, &packed), value, 1e-12 * value);
-    for (int i = 0; i < 3 * a.problem.frames * a.model.capacity * 4; i++)
+    for (int i = 0; i < 3 * a.problem.frames * a.model.capacity * 4; i++) {
         CHECK_NEAR(moments.c[i], other.c[i], 1e-9);
+    }
     close_noisy(&a, &s);
     close_noisy(&b, &t);
 }
@@ -191,8 +205,9 @@ TEST(pass_leaves_held_vertices_their_weights) {
     Moments moments;
     Model before;
     int changed = 0;
-    for (int v = 0; v < 200; v++)
+    for (int v = 0; v < 200; v++) {
         held[v] = v % 2 == 1;
+    }
     s.truth.held_vertices = held;
     settings.influences = 3;
     stage_open(&stage, &s.poses, &s.truth, settings);
@@ -229,15 +244,17 @@ TEST(pass_prices_the_removal_of_each_bone) {
         double now = model_distance(&stage.problem, &stage.model, v), next = INFINITY;
         for (int b = 0; b < 5; b++) {
             stage.model.bone[v] = b;
-            if (b != own)
+            if (b != own) {
                 next = fmin(next, model_distance(&stage.problem, &stage.model, v));
+            }
         }
         stage.model.bone[v] = own;
         CHECK(next >= now);
         wanted[own] += next - now;
     }
-    for (int b = 0; b < 5; b++)
+    for (int b = 0; b < 5; b++) {
         CHECK_NEAR(cost[b], wanted[b], 1e-6 * (1 + wanted[b]));
+    }
     stage_close(&stage);
     synthetic_free(&s);
 }

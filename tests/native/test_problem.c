@@ -29,9 +29,11 @@ static ossify_settings one_influence(void) {
 static int is_a_permutation(const int *order, int n) {
     uint8_t *seen = calloc((size_t)n, 1);
     int all = 1;
-    for (int i = 0; i < n; i++)
-        if (order[i] < 0 || order[i] >= n || seen[order[i]]++)
+    for (int i = 0; i < n; i++) {
+        if (order[i] < 0 || order[i] >= n || seen[order[i]]++) {
             all = 0;
+        }
+    }
     free(seen);
     return all;
 }
@@ -68,10 +70,12 @@ TEST(problem_holds_the_positions_of_the_poses) {
 TEST(problem_of_a_mesh_scaled_by_two_has_the_same_bits) {
     Synthetic s = tentacle(200, 5, 1), t = tentacle(200, 5, 1);
     Stage a, b;
-    for (int64_t i = 0; i < 3 * t.poses.vertex_count * 5; i++)
+    for (int64_t i = 0; i < 3 * t.poses.vertex_count * 5; i++) {
         t.frames[i] *= 1024;
-    for (int64_t i = 0; i < 3 * t.poses.vertex_count; i++)
+    }
+    for (int64_t i = 0; i < 3 * t.poses.vertex_count; i++) {
         t.rest[i] *= 1024;
+    }
     stage_open(&a, &s.poses, &s.truth, one_influence());
     stage_open(&b, &t.poses, &t.truth, one_influence());
     CHECK(memcmp(a.problem.x, b.problem.x, 15 * BLOCK * (size_t)a.problem.blocks * sizeof(float)) == 0);
@@ -88,18 +92,23 @@ TEST(problem_does_not_depend_on_the_order_of_the_vertices) {
     int64_t n = s.poses.vertex_count;
     Stage a, b;
     for (int64_t v = 0; v < n; v++) { /* backwards */
-        for (int i = 0; i < 3; i++)
+        for (int i = 0; i < 3; i++) {
             t.rest[3 * (n - 1 - v) + i] = s.rest[3 * v + i];
-        for (int64_t f = 0; f < 5; f++)
-            for (int i = 0; i < 3; i++)
+        }
+        for (int64_t f = 0; f < 5; f++) {
+            for (int i = 0; i < 3; i++) {
                 t.frames[3 * (f * n + n - 1 - v) + i] = s.frames[3 * (f * n + v) + i];
+            }
+        }
     }
-    for (int64_t i = 0; i < 3 * t.poses.triangle_count; i++)
+    for (int64_t i = 0; i < 3 * t.poses.triangle_count; i++) {
         t.triangles[i] = (int32_t)n - 1 - s.triangles[i];
+    }
     stage_open(&a, &s.poses, &s.truth, one_influence());
     stage_open(&b, &t.poses, &t.truth, one_influence());
-    for (int v = 0; v < n; v++)
+    for (int v = 0; v < n; v++) {
         CHECK_INT(b.problem.caller[v], n - 1 - a.problem.caller[v]);
+    }
     CHECK(memcmp(a.problem.rest, b.problem.rest, 3 * (size_t)n * sizeof(double)) == 0);
     CHECK(memcmp(a.problem.graph.neighbour, b.problem.graph.neighbour,
                  (size_t)a.problem.graph.first[n] * sizeof(int)) == 0);
@@ -126,9 +135,11 @@ TEST(problem_erms_and_back) {
 TEST(middle_frame_is_the_one_most_like_the_others) {
     Synthetic s = tentacle(100, 9, 1);
     int64_t size = 3 * s.poses.vertex_count;
-    for (int64_t f = 0; f < 9; f++) /* away from the mean shape to both sides, each somewhere else */
-        for (int64_t i = 0; i < size; i++)
+    for (int64_t f = 0; f < 9; f++) { /* away from the mean shape to both sides, each somewhere else */
+        for (int64_t i = 0; i < size; i++) {
             s.frames[f * size + i] = s.rest[i] * (1 + 0.1f * (float)(f - 4)) + (float)(10 * f * (i % 3 == 0));
+        }
+    }
     CHECK_INT(problem_middle_frame(&s.poses), 4);
     s.poses.frame_count = 1;
     CHECK_INT(problem_middle_frame(&s.poses), 0);
@@ -163,8 +174,9 @@ TEST(thinned_vertices_stand_for_all) {
         for (int v = 0; v < stage.problem.vertices; v++) { /* a cell is near its vertex */
             double own = 0, span = 0;
             CHECK(cell[v] >= 0 && cell[v] < FEW);
-            for (int a = 0; a < 3; a++)
+            for (int a = 0; a < 3; a++) {
                 own += pow(stage.problem.rest[3 * v + a] - sample.rest[3 * cell[v] + a], 2);
+            }
             span = stage.problem.radius * stage.problem.radius;
             CHECK(own < span);
         }
@@ -182,20 +194,24 @@ TEST(thinned_frames_are_those_that_differ_most) {
     Problem sample;
     int chosen[FRAMES], nearest[FRAMES];
     double x[3 * FRAMES], y[3 * FEW];
-    for (int64_t f = 0; f < FRAMES; f++) /* six poses, each five times with a little difference */
+    for (int64_t f = 0; f < FRAMES; f++) { /* six poses, each five times with a little difference */
         for (int64_t i = 0; i < size; i++) {
             double phase = (double)(f / 5) + 0.7 * s.rest[i / 3 * 3 + 2];
             s.frames[f * size + i] = s.rest[i] + (float)(0.3 * sin(phase) * (i % 3 == 0) + 1e-4 * (double)f);
         }
+    }
     stage_open(&stage, &s.poses, &s.truth, one_influence());
     CHECK(problem_thin_frames(&stage.workshop.call, &stage.problem, FEW, &sample, chosen, nearest));
     CHECK_INT(sample.frames, FEW);
     CHECK_INT(sample.vertices, stage.problem.vertices);
-    for (int i = 0; i < FEW; i++)
-        for (int j = 0; j < i; j++)
+    for (int i = 0; i < FEW; i++) {
+        for (int j = 0; j < i; j++) {
             CHECK(chosen[i] / 5 != chosen[j] / 5);
-    for (int f = 0; f < FRAMES; f++)
+        }
+    }
+    for (int f = 0; f < FRAMES; f++) {
         CHECK_INT(chosen[nearest[f]] / 5, f / 5);
+    }
     for (int v = 0; v < stage.problem.vertices; v++) {
         double square = 0;
         problem_read(&stage.problem, v, x);

@@ -80,8 +80,9 @@ TEST(bones_that_leave_at_once_are_known_by_their_new_numbers) {
     for (int v = 0; v < stage.problem.vertices && !test_failed(); v++) {
         const uint8_t *may = descent.plan.candidates + v * descent.plan.bytes;
         double sum = 0;
-        for (int b = 0; b < 8 * descent.plan.bytes; b++)
+        for (int b = 0; b < 8 * descent.plan.bytes; b++) {
             CHECK(b < 6 || !(may[b / 8] >> b % 8 & 1));
+        }
         for (int i = v * model.influences; i < (v + 1) * model.influences; i++) {
             CHECK(model.bone[i] < 6);
             CHECK(model.bone[i] < 0 || may[model.bone[i] / 8] >> model.bone[i] % 8 & 1);

@@ -18,8 +18,9 @@ typedef struct Holds {
 
 static uint8_t *draw(uint64_t *random, int64_t count, double share) {
     uint8_t *flags = calloc((size_t)count, 1);
-    for (int64_t i = 0; i < count; i++)
+    for (int64_t i = 0; i < count; i++) {
         flags[i] = random_unit(random) < share;
+    }
     return flags;
 }
 
@@ -70,30 +71,38 @@ static Answer spoilt(const Synthetic *s, int32_t lost, int32_t taker) {
         } else if (from >= 0) {
             bone[from] = taker;
         }
-        for (int k = 0; k < K; k++)
+        for (int k = 0; k < K; k++) {
             weight[k] *= 1 - 1e-6f * (float)(v % 7);
+        }
     }
     return answer;
 }
 
 static float weight_of(const ossify_rig *rig, int64_t v, int32_t b) {
-    for (int64_t i = v * rig->influences; i < (v + 1) * rig->influences; i++)
-        if (rig->influence_bones[i] == b)
+    for (int64_t i = v * rig->influences; i < (v + 1) * rig->influences; i++) {
+        if (rig->influence_bones[i] == b) {
             return rig->influence_weights[i];
+        }
+    }
     return 0;
 }
 
 static void check_held(const ossify_poses *poses, const Holds *holds, const ossify_rig *before,
                        const ossify_rig *after) {
-    for (int64_t i = 0; i < poses->frame_count * BONES; i++)
-        if (holds->transforms[i])
+    for (int64_t i = 0; i < poses->frame_count * BONES; i++) {
+        if (holds->transforms[i]) {
             CHECK(memcmp(after->transforms + 12 * i, before->transforms + 12 * i, 12 * sizeof(double)) == 0);
+        }
+    }
     for (int64_t v = 0; v < poses->vertex_count; v++) {
-        for (int32_t b = 0; b < BONES; b++)
-            if (holds->vertices[v] || holds->groups[b])
+        for (int32_t b = 0; b < BONES; b++) {
+            if (holds->vertices[v] || holds->groups[b]) {
                 CHECK(weight_of(after, v, b) == weight_of(before, v, b));
-        if (holds->rest[v])
+            }
+        }
+        if (holds->rest[v]) {
             CHECK(memcmp(after->rest + 3 * v, before->rest + 3 * v, 3 * sizeof(float)) == 0);
+        }
     }
 }
 
@@ -136,9 +145,11 @@ TEST(whatever_is_held_stays_when_bones_may_leave) {
 }
 
 static int is_among(int item, const int *list, int count) {
-    for (int i = 0; i < count; i++)
-        if (list[i] == item)
+    for (int i = 0; i < count; i++) {
+        if (list[i] == item) {
             return 1;
+        }
+    }
     return 0;
 }
 
@@ -158,15 +169,19 @@ TEST(bones_stay_for_what_a_sample_lacks) {
     stage_open(&stage, &s.poses, &s.truth, settings); /* to learn what the sample lacks */
     CHECK(levels_make(&stage.workshop.call, &stage.problem, &effort, &levels));
     CHECK(levels.few.vertices < 600 && levels.few.frames == 6);
-    for (int i = 0; i < levels.few.vertices; i++)
+    for (int i = 0; i < levels.few.vertices; i++) {
         vertices[stage.problem.caller[levels.sample.caller[i]]] = 2;
-    while (vertices[v] == 2 || s.truth.influence_weights[K * v] < 1)
+    }
+    while (vertices[v] == 2 || s.truth.influence_weights[K * v] < 1) {
         v++;
-    while (is_among(f, levels.chosen, 6))
+    }
+    while (is_among(f, levels.chosen, 6)) {
         f++;
+    }
     stage_close(&stage);
-    for (int64_t i = 0; i < s.poses.vertex_count; i++)
+    for (int64_t i = 0; i < s.poses.vertex_count; i++) {
         vertices[i] = i == v;
+    }
     const int carries = s.truth.influence_bones[K * v], keyed = (carries + 1) % BONES;
     frames[f * BONES + keyed] = 1;
     s.truth.held_vertices = vertices;
@@ -175,13 +190,16 @@ TEST(bones_stay_for_what_a_sample_lacks) {
     CHECK(levels_make(&stage.workshop.call, &stage.problem, &effort, &levels));
     CHECK(model_make(&stage.workshop.call, &levels.few, BONES, K, &few));
     levels_lower(&stage.problem, &levels, &stage.model, &few);
-    for (int i = 0; i < levels.few.vertices; i++)
+    for (int i = 0; i < levels.few.vertices; i++) {
         seen += levels.few.held[i];
-    for (int i = 0; i < 6 * BONES; i++)
+    }
+    for (int i = 0; i < 6 * BONES; i++) {
         seen += few.held[i];
+    }
     CHECK_INT(seen, 0);
-    for (int b = 0; b < BONES; b++)
+    for (int b = 0; b < BONES; b++) {
         CHECK_INT(few.stays[b], b == carries || b == keyed);
+    }
     free(frames);
     free(vertices);
     stage_close(&stage);

@@ -12,14 +12,15 @@
 
 static int vertices_of(const Model *model, const Problem *problem, int b) {
     int count = 0;
-    for (int i = 0; i < problem->vertices * model->influences; i++)
+    for (int i = 0; i < problem->vertices * model->influences; i++) {
         count += model->bone[i] == b && model->weight[i] > 0;
+    }
     return count;
 }
 
 TEST(cluster_finds_every_bone_of_a_rigid_rig) {
-    for (int shape = 0; shape < 3; shape++)
-        for (int shells = 1; shells <= 4; shells += 3)
+    for (int shape = 0; shape < 3; shape++) {
+        for (int shells = 1; shells <= 4; shells += 3) {
             for (int faceless = 0; faceless < 2; faceless++) {
                 SyntheticOptions options = {.shape = (Shape)shape,
                                             .vertices = 400,
@@ -46,6 +47,8 @@ TEST(cluster_finds_every_bone_of_a_rigid_rig) {
                 stage_close(&stage);
                 synthetic_free(&s);
             }
+        }
+    }
 }
 
 TEST(cluster_gives_as_many_bones_as_the_motion_allows) {
@@ -59,8 +62,9 @@ TEST(cluster_gives_as_many_bones_as_the_motion_allows) {
         CHECK(model_make(&stage.workshop.call, &stage.problem, bones, 1, &model));
         CHECK(cluster(&stage.workshop.call, &stage.problem, bones, &model));
         CHECK_INT(model.bones, bones);
-        for (int b = 0; b < bones; b++)
+        for (int b = 0; b < bones; b++) {
             CHECK(vertices_of(&model, &stage.problem, b) > 0);
+        }
     }
     stage_close(&stage);
     synthetic_free(&s);
@@ -102,11 +106,12 @@ TEST(a_new_bone_goes_where_the_error_is) {
         before = model_objective(&stage.problem, model);
         CHECK_INT(reseed_insert(call, &stage.problem, model, 1, NULL), 1);
         CHECK_INT(model->bones, 5);
-        for (int v = 0; v < stage.problem.vertices; v++)
+        for (int v = 0; v < stage.problem.vertices; v++) {
             if (model->bone[v] == 4) {
                 all++;
                 inside += s.truth.influence_bones[stage.problem.caller[v]] == lost;
             }
+        }
         CHECK(all > 0 && 2 * inside > all);
         pass_run(call, &stage.problem, model, &moments, &solve);
         pass_run(call, &stage.problem, model, &moments, &keep_all);
@@ -129,8 +134,9 @@ TEST(no_bone_is_inserted_where_all_is_explained) {
     settings.influences = 1;
     stage_open(&stage, &s.poses, &s.truth, settings);
     CHECK(model_make(&stage.workshop.call, &stage.problem, 6, 1, &model));
-    for (int row = 0; row < 18; row++)
+    for (int row = 0; row < 18; row++) {
         memcpy(model.transform + 24 * row, stage.model.transform + 12 * row, 12 * sizeof(double));
+    }
     model_copy_vertices(&stage.problem, &stage.model, &model);
     model.bones = 3;
     CHECK(pass_make(&stage.workshop.call, &stage.problem, &model, &moments));
@@ -149,19 +155,23 @@ TEST(inserted_bones_leave_held_vertices_alone) {
     uint8_t held[200];
     Stage stage;
     Moments moments;
-    for (int v = 0; v < 200; v++)
+    for (int v = 0; v < 200; v++) {
         held[v] = v % 2 == 0;
+    }
     s.truth.held_vertices = held;
     stage_open(&stage, &s.poses, &s.truth, plain_settings(3));
     stage.model.bones = 2;
     CHECK(pass_make(&stage.workshop.call, &stage.problem, &stage.model, &moments));
-    for (int i = 0; i < stage.problem.vertices * stage.model.influences; i++)
+    for (int i = 0; i < stage.problem.vertices * stage.model.influences; i++) {
         stage.model.bone[i] = stage.model.bone[i] == 2 ? 1 : stage.model.bone[i];
+    }
     pass_run(&stage.workshop.call, &stage.problem, &stage.model, &moments, &keep_all);
     CHECK_INT(reseed_insert(&stage.workshop.call, &stage.problem, &stage.model, 1, NULL), 1);
-    for (int v = 0; v < stage.problem.vertices; v++)
-        for (int k = 0; k < stage.model.influences; k++)
+    for (int v = 0; v < stage.problem.vertices; v++) {
+        for (int k = 0; k < stage.model.influences; k++) {
             CHECK(stage.model.bone[stage.model.influences * v + k] != 2 || !stage.problem.held[v]);
+        }
+    }
     CHECK(vertices_of(&stage.model, &stage.problem, 2) > 0);
     memset(held, 1, sizeof held);
     stage.problem.held = held;

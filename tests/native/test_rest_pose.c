@@ -17,12 +17,14 @@ typedef struct Vertex {
 static Vertex random_vertex(uint64_t *random, double pull) {
     Vertex v;
     for (int r = 0; r < ROWS; r++) {
-        for (int i = 0; i < 4; i++)
+        for (int i = 0; i < 4; i++) {
             v.a[r][i] = 2 * random_unit(random) - 1;
+        }
         v.x[r] = 2 * random_unit(random) - 1;
     }
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
         v.given[i] = 2 * random_unit(random) - 1;
+    }
     v.pull = pull;
     return v;
 }
@@ -33,8 +35,9 @@ static double objective(const Vertex *v, const double p[3]) {
         double miss = v->a[r][0] * p[0] + v->a[r][1] * p[1] + v->a[r][2] * p[2] + v->a[r][3] - v->x[r];
         sum += miss * miss;
     }
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
         sum += v->pull * (p[i] - v->given[i]) * (p[i] - v->given[i]);
+    }
     return sum;
 }
 
@@ -44,10 +47,12 @@ static void solve(const Vertex *v, double p[3]) {
     static const int columns[MONOMIALS] = {0, 1, 2, 1, 2, 2, 3, 3, 3, 3};
     double form[MONOMIALS] = {0}, blend[4] = {0};
     for (int r = 0; r < ROWS; r++) {
-        for (int m = 0; m < MONOMIALS; m++)
+        for (int m = 0; m < MONOMIALS; m++) {
             form[m] += (rows[m] == columns[m] ? 1 : 2) * v->a[r][rows[m]] * v->a[r][columns[m]];
-        for (int i = 0; i < 4; i++)
+        }
+        for (int i = 0; i < 4; i++) {
             blend[i] += v->a[r][i] * v->x[r];
+        }
     }
     rest_pose_solve(form, blend, v->pull, v->given, p);
 }
@@ -77,11 +82,13 @@ TEST(rest_of_a_known_vertex_is_found) {
     uint64_t random = 2;
     Vertex v = random_vertex(&random, 0);
     double p[3] = {0, 0, 0};
-    for (int r = 0; r < ROWS; r++)
+    for (int r = 0; r < ROWS; r++) {
         v.x[r] = v.a[r][0] * truth[0] + v.a[r][1] * truth[1] + v.a[r][2] * truth[2] + v.a[r][3];
+    }
     solve(&v, p);
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
         CHECK_NEAR(p[i], truth[i], 1e-7);
+    }
 }
 
 TEST(rest_with_a_strong_pull_is_the_given_one) {
@@ -89,16 +96,18 @@ TEST(rest_with_a_strong_pull_is_the_given_one) {
     Vertex v = random_vertex(&random, 1e9);
     double p[3] = {9, 9, 9};
     solve(&v, p);
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
         CHECK_NEAR(p[i], v.given[i], 1e-6);
+    }
 }
 
 TEST(rest_stays_along_directions_that_nothing_determines) {
     uint64_t random = 4;
     Vertex v = random_vertex(&random, 0);
     double p[3] = {0.1, 0.2, 0.3};
-    for (int r = 0; r < ROWS; r++) /* flattened: z has no effect */
+    for (int r = 0; r < ROWS; r++) { /* flattened: z has no effect */
         v.a[r][2] = 0;
+    }
     solve(&v, p);
     CHECK_NEAR(p[2], 0.3, 1e-9);
     check_least(&v, p);

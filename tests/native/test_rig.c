@@ -27,22 +27,26 @@ TEST(a_rig_read_and_written_is_the_same) {
         ossify_settings settings = settings_for(flexible);
         Answer answer = answer_start(&s.poses, &settings);
         Stage stage;
-        for (int64_t i = 0; i < 3 * s.poses.vertex_count; i++) /* away from the origin, and of another size */
+        for (int64_t i = 0; i < 3 * s.poses.vertex_count;
+             i++) { /* away from the origin, and of another size */
             s.rest[i] = s.truth.rest[i] = 100 * s.rest[i] + 300;
+        }
         stage_open(&stage, &s.poses, &s.truth, settings);
         rig_write(&stage.problem, &stage.placement, &stage.model, NULL, &answer.rig);
         test_case("flexible %d", flexible);
         check_rig(&s.poses, &answer.rig, !flexible);
         CHECK_INT(answer.rig.bones, BONES);
-        for (int i = 0; i < 4 * BONES * 12; i++)
+        for (int i = 0; i < 4 * BONES * 12; i++) {
             CHECK_NEAR(answer.rig.transforms[i], s.truth.transforms[i],
                        1e-12 * (1 + 500 * fabs(s.truth.transforms[i])));
+        }
         for (int64_t i = 0; i < s.poses.vertex_count * K; i++) {
             CHECK_INT(answer.rig.influence_bones[i], s.truth.influence_bones[i]);
             CHECK_NEAR(answer.rig.influence_weights[i], s.truth.influence_weights[i], 4e-7);
         }
-        for (int64_t i = 0; i < 3 * s.poses.vertex_count; i++)
+        for (int64_t i = 0; i < 3 * s.poses.vertex_count; i++) {
             CHECK_NEAR(answer.rig.rest[i], s.rest[i], 1e-4);
+        }
         stage_close(&stage);
         answer_free(&answer);
         synthetic_free(&s);
@@ -58,9 +62,10 @@ TEST(a_model_replays_what_its_rig_replays) {
     for (int v = 0; v < stage.problem.vertices; v++) {
         const float *x = s.frames + 3 * stage.problem.caller[v];
         model_replay(&stage.problem, &stage.model, v, y);
-        for (int i = 0; i < 12; i++)
+        for (int i = 0; i < 12; i++) {
             CHECK_NEAR(frames[i] + stage.placement.unit * y[i], x[i / 3 * 3 * s.poses.vertex_count + i % 3],
                        1e-6);
+        }
     }
     stage_close(&stage);
     synthetic_free(&s);
@@ -112,18 +117,22 @@ TEST(what_is_held_is_not_written) {
     uint8_t transforms[4 * BONES] = {0};
     uint8_t vertices[200] = {0, 0, 1};
     Stage stage;
-    for (int f = 0; f < 3; f++) /* and not the last */
+    for (int f = 0; f < 3; f++) { /* and not the last */
         transforms[f * BONES + 1] = 1;
+    }
     s.truth.held_transforms = transforms;
     s.truth.held_vertices = vertices;
     stage_open(&stage, &s.poses, &s.truth, settings);
     rig_write(&stage.problem, &stage.placement, &stage.model, s.rest, &answer.rig);
-    for (int f = 0; f < 4; f++)
-        for (int i = 0; i < 12; i++)
+    for (int f = 0; f < 4; f++) {
+        for (int i = 0; i < 12; i++) {
             CHECK(answer.rig.transforms[12 * (f * BONES + 1) + i] == 0 || f == 3);
+        }
+    }
     CHECK(answer.rig.transforms[12 * (3 * BONES + 1)] != 0);
-    for (int v = 0; v < 4; v++)
+    for (int v = 0; v < 4; v++) {
         CHECK((answer.rig.influence_weights[K * v] == 0) == (v == 2));
+    }
     CHECK(memcmp(answer.rig.rest, s.rest, 3 * (size_t)s.poses.vertex_count * sizeof(float)) == 0);
     stage_close(&stage);
     answer_free(&answer);
@@ -166,23 +175,30 @@ TEST(given_bones_that_are_not_rigid_are_made_so) {
     uint8_t held[4 * BONES] = {0};
     Answer answer = answer_start(&s.poses, &settings);
     Stage stage;
-    for (int f = 0; f < 4; f++)
-        for (int b = 0; b < BONES; b++)
-            for (int i = 0; i < 9; i++)
+    for (int f = 0; f < 4; f++) {
+        for (int b = 0; b < BONES; b++) {
+            for (int i = 0; i < 9; i++) {
                 s.truth.transforms[12 * (f * BONES + b) + i / 3 * 4 + i % 3] = odd[b][i];
-    for (int f = 0; f < 4; f++)
+            }
+        }
+    }
+    for (int f = 0; f < 4; f++) {
         held[f * BONES + 3] = 1;
+    }
     s.truth.held_transforms = held;
     stage_open(&stage, &s.poses, &s.truth, settings);
-    for (int i = 0; i < 3; i++) /* held: as it is */
+    for (int i = 0; i < 3; i++) { /* held: as it is */
         CHECK(memcmp(stage.model.transform + 4 * (i * BONES + 3), s.truth.transforms + 12 * 3 + 4 * i,
                      3 * sizeof(double)) == 0);
+    }
     memset(stage.model.held, 0, 4 * BONES);
     stage.model.bones = 3;
-    for (int v = 0; v < stage.problem.vertices; v++)
+    for (int v = 0; v < stage.problem.vertices; v++) {
         memcpy(stage.model.bone + K * v, (int[K]){0, -1, -1}, sizeof(int[K]));
-    for (int v = 0; v < stage.problem.vertices; v++)
+    }
+    for (int v = 0; v < stage.problem.vertices; v++) {
         memcpy(stage.model.weight + K * v, (double[K]){1, 0, 0}, sizeof(double[K]));
+    }
     rig_write(&stage.problem, &stage.placement, &stage.model, NULL, &answer.rig);
     check_rig(&s.poses, &answer.rig, 1);
     stage_close(&stage);

@@ -10,9 +10,11 @@
 static const double IDENTITY[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
 
 static void multiply(const double a[9], const double b[9], double ab[9]) {
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++)
+    for (int i = 0; i < 3; i++) {
+        for (int j = 0; j < 3; j++) {
             ab[3 * i + j] = a[3 * i] * b[j] + a[3 * i + 1] * b[3 + j] + a[3 * i + 2] * b[6 + j];
+        }
+    }
 }
 
 static double determinant(const double m[9]) {
@@ -23,8 +25,9 @@ static double determinant(const double m[9]) {
 /* trace(r' h) */
 static double score(const double r[9], const double h[9]) {
     double sum = 0;
-    for (int i = 0; i < 9; i++)
+    for (int i = 0; i < 9; i++) {
         sum += r[i] * h[i];
+    }
     return sum;
 }
 
@@ -48,8 +51,9 @@ static void random_rotation(uint64_t *random, double r[9]) {
 }
 
 static void random_matrix(uint64_t *random, double h[9]) {
-    for (int i = 0; i < 9; i++)
+    for (int i = 0; i < 9; i++) {
         h[i] = 2 * random_unit(random) - 1;
+    }
 }
 
 /* Singular values of h from the characteristic polynomial of h'h, largest first. */
@@ -63,11 +67,13 @@ static void singular_values(const double h[9], double s[3]) {
         spread += shifted[i] * shifted[i];
     }
     spread = sqrt(spread / 6);
-    for (int i = 0; i < 9 && spread > 0; i++)
+    for (int i = 0; i < 9 && spread > 0; i++) {
         shifted[i] /= spread;
+    }
     angle = spread > 0 ? acos(fmax(-1, fmin(1, determinant(shifted) / 2))) / 3 : 0;
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
         s[i] = sqrt(fmax(0, mean + 2 * spread * cos(angle + 2.0943951023931953 * (i == 0 ? 0 : 3 - i))));
+    }
 }
 
 /* Kabsch's theorem: the best trace is s1 + s2 +- s3, the sign being that of det h. */
@@ -79,16 +85,19 @@ static double best_score(const double h[9]) {
 
 static void check_rotation(const double r[9]) {
     CHECK_NEAR(determinant(r), 1, 1e-12);
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j <= i; j++)
+    for (int i = 0; i < 3; i++) {
+        for (int j = 0; j <= i; j++) {
             CHECK_NEAR(r[3 * i] * r[3 * j] + r[3 * i + 1] * r[3 * j + 1] + r[3 * i + 2] * r[3 * j + 2],
                        i == j, 1e-12);
+        }
+    }
 }
 
 static double farthest(const double a[9], const double b[9]) {
     double most = 0;
-    for (int i = 0; i < 9; i++)
+    for (int i = 0; i < 9; i++) {
         most = fmax(most, fabs(a[i] - b[i]));
+    }
     return most;
 }
 
@@ -166,8 +175,9 @@ TEST(rotation_of_a_line_stays_near_the_guess) {
     for (int i = 0; i < 100; i++) {
         double guess[9], h[9], r[9];
         random_rotation(&random, guess);
-        for (int j = 0; j < 9; j++)
+        for (int j = 0; j < 9; j++) {
             h[j] = guess[3 * (j / 3) + i % 3] * (j % 3 == i % 3);
+        }
         rotation3_nearest(h, guess, r);
         check_rotation(r);
         CHECK_NEAR(score(r, h), 1, 1e-9);
@@ -191,8 +201,9 @@ TEST(rotation_does_not_depend_on_the_size_of_the_matrix) {
     random_matrix(&random, h);
     rotation3_nearest(h, IDENTITY, r);
     for (int s = 0; s < 4; s++) {
-        for (int i = 0; i < 9; i++)
+        for (int i = 0; i < 9; i++) {
             scaled[i] = sizes[s] * h[i];
+        }
         rotation3_nearest(scaled, IDENTITY, other);
         CHECK_NEAR(farthest(r, other), 0, 1e-12);
     }
@@ -215,8 +226,9 @@ TEST(rotation_from_a_guess_that_is_none_is_one) {
         double h[9], guess[9], r[9];
         random_matrix(&random, h);
         random_matrix(&random, guess);
-        for (int j = 0; j < 9; j++)
+        for (int j = 0; j < 9; j++) {
             guess[j] = sizes[i % 5] * (i % 2 ? guess[j] : IDENTITY[j]);
+        }
         rotation3_nearest(h, guess, r);
         check_rotation(r);
         CHECK_NEAR(score(r, h), best_score(h), 1e-4);
@@ -225,18 +237,21 @@ TEST(rotation_from_a_guess_that_is_none_is_one) {
 
 TEST(turns_about_an_axis_are_made_one_after_the_other) {
     static const double angles[] = {1e-9, 1e-5, 0.99e-4, 1.01e-4, 0.3, 3};
-    for (int i = 0; i < 6; i++)
+    for (int i = 0; i < 6; i++) {
         for (int axis = 0; axis < 3; axis++) {
             double first[9], second[9], both[9], w[3] = {0}, r[12] = {0};
             about_axis((axis + 1) % 3, 0.7, first);
             about_axis(axis, angles[i], second);
             multiply(second, first, both);
-            for (int k = 0; k < 9; k++)
+            for (int k = 0; k < 9; k++) {
                 r[k / 3 * 4 + k % 3] = first[k];
+            }
             w[axis] = angles[i];
             rotation3_turn(w, r, 4);
             test_case("axis %d, angle %g", axis, angles[i]);
-            for (int k = 0; k < 9; k++)
+            for (int k = 0; k < 9; k++) {
                 CHECK_NEAR(r[k / 3 * 4 + k % 3], both[k], 1e-15);
+            }
         }
+    }
 }

@@ -133,10 +133,12 @@ static Answer solve(const Synthetic *s, ossify_settings settings) {
 /* p <- size p + place, for the rest and, each with a place of its own, for the frames. */
 static void transform_poses(Synthetic *s, double size, double place, double frame_place) {
     int64_t n = 3 * s->poses.vertex_count;
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n; i++) {
         s->rest[i] = (float)(size * s->rest[i] + place * (double)(i % 3 - 1));
-    for (int64_t i = 0; i < n * FRAMES; i++)
+    }
+    for (int64_t i = 0; i < n * FRAMES; i++) {
         s->frames[i] = (float)(size * s->frames[i] + frame_place * (double)(i % 3 - 1));
+    }
 }
 
 /* Powers of two round nothing: the answer is the scaled one to the bit. */
@@ -158,10 +160,12 @@ TEST(a_mesh_scaled_by_powers_of_two_gives_the_scaled_bits) {
             CHECK(scaled.info.erms == plain.info.erms);
             CHECK(memcmp(scaled.rig.influence_weights, plain.rig.influence_weights,
                          2 * (size_t)s.poses.vertex_count * sizeof(float)) == 0);
-            for (int j = 0; j < FRAMES * BONES * 12; j++)
+            for (int j = 0; j < FRAMES * BONES * 12; j++) {
                 CHECK(scaled.rig.transforms[j] == plain.rig.transforms[j] * (j % 4 == 3 ? sizes[i] : 1));
-            for (int64_t v = 0; v < 3 * s.poses.vertex_count; v++)
+            }
+            for (int64_t v = 0; v < 3 * s.poses.vertex_count; v++) {
                 CHECK(scaled.rig.rest[v] == (float)(plain.rig.rest[v] * sizes[i]));
+            }
             answer_free(&scaled);
             synthetic_free(&t);
         }
@@ -207,10 +211,12 @@ TEST(a_mesh_far_from_the_origin_loses_nothing) {
         settings.quality = OSSIFY_BEST;
         settings.rest_mode = OSSIFY_REST_FIXED; /* a corrected one would be rounded to sixteenths */
         transform_poses(&s, 1000, 0, 0);
-        for (int64_t i = 0; i < 3 * s.poses.vertex_count; i++)
+        for (int64_t i = 0; i < 3 * s.poses.vertex_count; i++) {
             s.rest[i] = rintf(s.rest[i] * 16) / 16;
-        for (int64_t i = 0; i < 3 * s.poses.vertex_count * FRAMES; i++)
+        }
+        for (int64_t i = 0; i < 3 * s.poses.vertex_count * FRAMES; i++) {
             s.frames[i] = rintf(s.frames[i] * 16) / 16;
+        }
         memcpy(t.rest, s.rest, 3 * (size_t)s.poses.vertex_count * sizeof(float));
         memcpy(t.frames, s.frames, 3 * (size_t)s.poses.vertex_count * FRAMES * sizeof(float));
         transform_poses(&t, 1, 1e6, -1e6);
@@ -242,8 +248,9 @@ TEST(a_small_mesh_far_from_the_origin_is_solved_to_its_rounding) {
 }
 
 static void shuffle(int64_t n, uint64_t seed, int64_t *order) {
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n; i++) {
         order[i] = i;
+    }
     for (int64_t i = n - 1; i > 0; i--) {
         int64_t j = random_below(&seed, (int)i + 1), t = order[i];
         order[i] = order[j];
@@ -258,11 +265,13 @@ static Synthetic reordered_vertices(const Synthetic *s, double noise, const int6
     for (int64_t v = 0; v < n; v++) { /* vertex v of the new mesh is order[v] of the old one */
         where[order[v]] = (int32_t)v;
         memcpy(t.rest + 3 * v, s->rest + 3 * order[v], 3 * sizeof(float));
-        for (int64_t f = 0; f < FRAMES; f++)
+        for (int64_t f = 0; f < FRAMES; f++) {
             memcpy(t.frames + 3 * (f * n + v), s->frames + 3 * (f * n + order[v]), 3 * sizeof(float));
+        }
     }
-    for (int64_t i = 0; i < 3 * s->poses.triangle_count; i++)
+    for (int64_t i = 0; i < 3 * s->poses.triangle_count; i++) {
         t.triangles[i] = where[s->triangles[i]];
+    }
     free(where);
     return t;
 }
@@ -282,12 +291,13 @@ TEST(vertices_in_another_order_give_the_same_answer) {
         test_case("noisy %d", noisy);
         CHECK_INT(other.rig.bones, plain.rig.bones);
         CHECK_NEAR(other.info.erms, plain.info.erms, 1e-4 * plain.info.erms + 1e-5);
-        for (int64_t v = 0; v < n && !test_failed(); v++)
+        for (int64_t v = 0; v < n && !test_failed(); v++) {
             for (int k = 0; k < 2; k++) {
                 CHECK_INT(other.rig.influence_bones[2 * v + k], plain.rig.influence_bones[2 * order[v] + k]);
                 CHECK_NEAR(other.rig.influence_weights[2 * v + k],
                            plain.rig.influence_weights[2 * order[v] + k], 1e-3);
             }
+        }
         answer_free(&plain);
         answer_free(&other);
         free(order);
@@ -300,12 +310,15 @@ TEST(vertices_in_another_order_give_the_same_answer) {
 static int64_t twin_of(const ossify_rig *a, int64_t bone, const ossify_rig *b, const int64_t *order) {
     for (int64_t twin = 0; twin < b->bones; twin++) {
         double apart = 0;
-        for (int64_t f = 0; f < FRAMES; f++)
-            for (int i = 0; i < 12; i++)
+        for (int64_t f = 0; f < FRAMES; f++) {
+            for (int i = 0; i < 12; i++) {
                 apart = fmax(apart, fabs(a->transforms[12 * (order[f] * a->bone_capacity + bone) + i] -
                                          b->transforms[12 * (f * b->bone_capacity + twin) + i]));
-        if (apart < 1e-3)
+            }
+        }
+        if (apart < 1e-3) {
             return twin;
+        }
     }
     return -1;
 }
@@ -319,13 +332,15 @@ TEST(frames_in_another_order_give_the_same_bones) {
     settings.locality = 0;
     settings.quality = OSSIFY_BEST;
     shuffle(FRAMES, 4, order);
-    for (int64_t f = 0; f < FRAMES; f++)
+    for (int64_t f = 0; f < FRAMES; f++) {
         memcpy(t.frames + (size_t)f * size, s.frames + (size_t)order[f] * size, size * sizeof(float));
+    }
     plain = solve(&s, settings);
     other = solve(&t, settings);
     CHECK(plain.info.erms < 1e-3 && other.info.erms < 1e-3);
-    for (int64_t b = 0; b < BONES; b++)
+    for (int64_t b = 0; b < BONES; b++) {
         CHECK(twin_of(&plain.rig, b, &other.rig, order) >= 0);
+    }
     answer_free(&plain);
     answer_free(&other);
     synthetic_free(&s);

@@ -14,50 +14,63 @@ static const double RIDGE = 1e-13;
 /* Q = D'D for n random columns of `rows` numbers, all shifted so that mixtures pay off. */
 static void random_gram(uint64_t *random, int n, int rows, double shift, double *q) {
     double d[SIMPLEX_MAX][SIMPLEX_MAX];
-    for (int i = 0; i < n; i++)
-        for (int r = 0; r < rows; r++)
+    for (int i = 0; i < n; i++) {
+        for (int r = 0; r < rows; r++) {
             d[i][r] = 2 * random_unit(random) - 1 + shift;
+        }
+    }
     memset(q, 0, SIMPLEX_MAX * SIMPLEX_MAX * sizeof *q);
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j < n; j++)
-            for (int r = 0; r < rows; r++)
+    for (int i = 0; i < n; i++) {
+        for (int j = 0; j < n; j++) {
+            for (int r = 0; r < rows; r++) {
                 q[i * SIMPLEX_MAX + j] += d[i][r] * d[j][r];
+            }
+        }
+    }
 }
 
 /* Q z = 1 on a subset, by elimination with pivots; returns sum z, or 0 when it is singular. */
 static long double solve_ones(const double *q, const int *at, int n, long double *z) {
     long double a[SIMPLEX_MAX][SIMPLEX_MAX + 1], sum = 0;
     for (int i = 0; i < n; i++) {
-        for (int j = 0; j < n; j++)
+        for (int j = 0; j < n; j++) {
             a[i][j] = q[at[i] * SIMPLEX_MAX + at[j]];
+        }
         a[i][i] += RIDGE;
         a[i][n] = 1;
     }
     for (int c = 0; c < n; c++) {
         int pivot = c;
-        for (int i = c + 1; i < n; i++)
+        for (int i = c + 1; i < n; i++) {
             pivot = fabsl(a[i][c]) > fabsl(a[pivot][c]) ? i : pivot;
-        if (fabsl(a[pivot][c]) < 1e-30L)
+        }
+        if (fabsl(a[pivot][c]) < 1e-30L) {
             return 0;
+        }
         for (int j = 0; j <= n; j++) {
             long double t = a[c][j];
             a[c][j] = a[pivot][j];
             a[pivot][j] = t;
         }
-        for (int i = 0; i < n; i++)
-            for (int j = n; i != c && j >= c; j--)
+        for (int i = 0; i < n; i++) {
+            for (int j = n; i != c && j >= c; j--) {
                 a[i][j] -= a[i][c] / a[c][c] * a[c][j];
+            }
+        }
     }
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
         sum += z[i] = a[i][n] / a[i][i];
+    }
     return sum;
 }
 
 static int members(int mask, int n, int *at) {
     int count = 0;
-    for (int i = 0; i < n; i++)
-        if (mask >> i & 1)
+    for (int i = 0; i < n; i++) {
+        if (mask >> i & 1) {
             at[count++] = i;
+        }
+    }
     return count;
 }
 
@@ -67,19 +80,23 @@ static double brute_force(int n, const double *q) {
     for (int mask = 1; mask < 1 << n; mask++) {
         int at[SIMPLEX_MAX], count = members(mask, n, at), feasible = 1;
         long double z[SIMPLEX_MAX], sum = solve_ones(q, at, count, z);
-        for (int i = 0; i < count; i++)
+        for (int i = 0; i < count; i++) {
             feasible &= z[i] * sum >= 0;
-        if (feasible && sum > 0)
+        }
+        if (feasible && sum > 0) {
             best = fmin(best, (double)(1 / sum));
+        }
     }
     return best;
 }
 
 static double value_of(int n, const double *q, const double *w) {
     double value = 0;
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j < n; j++)
+    for (int i = 0; i < n; i++) {
+        for (int j = 0; j < n; j++) {
             value += w[i] * q[i * SIMPLEX_MAX + j] * w[j];
+        }
+    }
     return value;
 }
 
@@ -102,8 +119,9 @@ TEST(simplex_optimum_is_that_of_all_supports) {
         for (int start = -1; start < n; start++) { /* from the middle and from every corner */
             double w[SIMPLEX_MAX] = {0}, value;
             test_case("trial %d, %d columns of %d, start %d", trial, n, rows, start);
-            for (int i = 0; i < n; i++)
+            for (int i = 0; i < n; i++) {
                 w[i] = start < 0 ? 1.0 / n : i == start;
+            }
             value = simplex_ls(n, q, RIDGE, w);
             check_feasible(n, w);
             CHECK_NEAR(value, value_of(n, q, w), 1e-10);
@@ -136,10 +154,12 @@ TEST(simplex_of_shares_too_small_for_a_number_ends) {
 
 TEST(simplex_of_equal_columns_ends) {
     double q[SIMPLEX_MAX * SIMPLEX_MAX], w[SIMPLEX_MAX];
-    for (int i = 0; i < SIMPLEX_MAX * SIMPLEX_MAX; i++)
+    for (int i = 0; i < SIMPLEX_MAX * SIMPLEX_MAX; i++) {
         q[i] = 2;
-    for (int i = 0; i < SIMPLEX_MAX; i++)
+    }
+    for (int i = 0; i < SIMPLEX_MAX; i++) {
         w[i] = 1.0 / SIMPLEX_MAX;
+    }
     CHECK_NEAR(simplex_ls(SIMPLEX_MAX, q, RIDGE, w), 2, 1e-9);
     check_feasible(SIMPLEX_MAX, w);
 }
@@ -156,15 +176,17 @@ TEST(simplex_inverse_times_the_matrix_is_one) {
         double q[SIMPLEX_MAX * SIMPLEX_MAX], sum = 0;
         SimplexInverse of;
         random_gram(&random, n, SIMPLEX_MAX, 0, q);
-        for (int i = 0; i < n; i++)
+        for (int i = 0; i < n; i++) {
             q[i * SIMPLEX_MAX + i] += 1;
+        }
         simplex_ls_invert(n, q, RIDGE, &of);
         for (int i = 0; i < n; i++) {
             double row = 0;
             for (int j = 0; j < n; j++) {
                 double product = 0;
-                for (int k = 0; k < n; k++)
+                for (int k = 0; k < n; k++) {
                     product += of.inverse[i][k] * q[k * SIMPLEX_MAX + j];
+                }
                 CHECK_NEAR(product, i == j, 1e-9);
                 row += of.inverse[i][j];
             }
@@ -205,8 +227,9 @@ TEST(simplex_entry_promises_what_a_solve_would_give) {
         SimplexInverse of;
         test_case("trial %d", trial);
         random_gram(&random, n, SIMPLEX_MAX, 0.3, q);
-        for (int i = 0; i < n - 1; i++)
+        for (int i = 0; i < n - 1; i++) {
             column[i] = q[i * SIMPLEX_MAX + n - 1];
+        }
         simplex_ls_invert(n - 1, q, RIDGE, &of);
         promise = simplex_ls_after_entry(&of, column, q[(n - 1) * SIMPLEX_MAX + n - 1] + RIDGE, full);
         sum = solve_ones(q, at, members((1 << n) - 1, n, at), z);

@@ -60,8 +60,9 @@ static double drift_at(const Found *found, int b, int c, const double x[3]) {
         const double *n = rig->transforms + 12 * (f * rig->bone_capacity + c);
         for (int i = 0; i < 3; i++) {
             double d = m[4 * i + 3] - n[4 * i + 3];
-            for (int j = 0; j < 3; j++)
+            for (int j = 0; j < 3; j++) {
                 d += (m[4 * i + j] - n[4 * i + j]) * x[j];
+            }
             sum += d * d;
         }
     }
@@ -72,8 +73,10 @@ static void check_tree(const Found *found) {
     const int bones = (int)found->made.truth.bones;
     for (int b = 0; b < bones; b++) {
         int steps = 0;
-        for (int at = b; found->skeleton.parents[at] >= 0 && steps <= bones; at = found->skeleton.parents[at])
+        for (int at = b; found->skeleton.parents[at] >= 0 && steps <= bones;
+             at = found->skeleton.parents[at]) {
             steps++;
+        }
         CHECK(steps < bones);
     }
 }
@@ -117,9 +120,10 @@ TEST(bones_that_do_not_move_against_each_other_are_told) {
     Found found = prepare(options);
     const int lone = 3, above = found.made.skeleton.parents[lone];
     ossify_rig *rig = &found.made.truth;
-    for (int64_t f = 0; f < found.made.poses.frame_count; f++)
+    for (int64_t f = 0; f < found.made.poses.frame_count; f++) {
         memcpy(rig->transforms + 12 * (f * rig->bone_capacity + lone),
                rig->transforms + 12 * (f * rig->bone_capacity + above), 12 * sizeof(double));
+    }
     connect(&found);
     CHECK(found.status >= 0);
     CHECK(joined(&found.skeleton, lone, above));
@@ -132,8 +136,9 @@ TEST(the_drift_is_what_two_bones_make_of_the_joint) {
     SyntheticOptions options = {.bones = 5, .vertices = 500, .frames = 16, .seed = 7};
     Found found = prepare(options);
     ossify_rig *rig = &found.made.truth;
-    for (int64_t i = 0; i < 12 * found.made.poses.frame_count * rig->bone_capacity; i++)
+    for (int64_t i = 0; i < 12 * found.made.poses.frame_count * rig->bone_capacity; i++) {
         rig->transforms[i] += i % 4 == 3 ? 0.05 * sin(0.7 * (double)i) : 0; /* joints no longer hold */
+    }
     connect(&found);
     double low[3] = {1e9, 1e9, 1e9}, high[3] = {-1e9, -1e9, -1e9};
     for (int64_t i = 0; i < 3 * found.made.poses.vertex_count; i++) {
@@ -152,7 +157,7 @@ TEST(the_drift_is_what_two_bones_make_of_the_joint) {
 TEST(no_point_near_a_joint_drifts_less) {
     SyntheticOptions options = {.bones = 5, .vertices = 500, .frames = 20, .seed = 8};
     Found found = found_of(options);
-    for (int b = 1; b < 5; b++)
+    for (int b = 1; b < 5; b++) {
         for (int i = 0; i < 6; i++) {
             double near[3];
             memcpy(near, found.skeleton.joints + 3 * b, sizeof near);
@@ -160,6 +165,7 @@ TEST(no_point_near_a_joint_drifts_less) {
             CHECK(drift_at(&found, b, found.skeleton.parents[b], found.skeleton.joints + 3 * b) <
                   drift_at(&found, b, found.skeleton.parents[b], near));
         }
+    }
     found_free(&found);
 }
 
@@ -174,28 +180,32 @@ static void check_maximal(int64_t connect_by) {
     Body body;
     workshop_open(&w, found.settings);
     CHECK(body_make(&w.call, &found.made.poses, &found.made.truth, &body));
-    for (int b = 0; b < 9; b++)
+    for (int b = 0; b < 9; b++) {
         for (int c = 0; c < b; c++) {
             Joint joint;
             joint_between(&body, b, c, &joint);
             const double score = joint_score(&joint, connect_by);
             int up[16], ups = 0, at = b;
-            for (; at >= 0; at = found.skeleton.parents[at])
+            for (; at >= 0; at = found.skeleton.parents[at]) {
                 up[ups++] = at;
+            }
             for (at = c; at >= 0; at = found.skeleton.parents[at]) {
                 int meets = -1;
-                for (int i = 0; i < ups && meets < 0; i++)
+                for (int i = 0; i < ups && meets < 0; i++) {
                     meets = up[i] == at ? i : -1;
+                }
                 for (int i = 0; i < meets; i++) {
                     joint_between(&body, up[i], up[i + 1], &joint);
                     CHECK(joint_score(&joint, connect_by) >= score - 1e-6);
                 }
-                if (meets >= 0)
+                if (meets >= 0) {
                     break;
+                }
                 joint_between(&body, at, found.skeleton.parents[at], &joint);
                 CHECK(joint_score(&joint, connect_by) >= score - 1e-6);
             }
         }
+    }
     workshop_close(&w);
     found_free(&found);
 }
@@ -212,10 +222,13 @@ TEST(demanded_edges_are_there_and_forbidden_ones_are_not) {
     Found found = prepare(options);
     connect(&found);
     int32_t demanded[2] = {-1, -1}, forbidden[2] = {3, found.skeleton.parents[3]};
-    for (int b = 0; b < 7; b++)
-        for (int c = 0; c < b; c++)
-            if (!joined(&found.skeleton, b, c) && demanded[0] < 0)
+    for (int b = 0; b < 7; b++) {
+        for (int c = 0; c < b; c++) {
+            if (!joined(&found.skeleton, b, c) && demanded[0] < 0) {
                 demanded[0] = b, demanded[1] = c;
+            }
+        }
+    }
     found.skeleton.demanded = demanded;
     found.skeleton.forbidden = forbidden;
     found.skeleton.demanded_count = found.skeleton.forbidden_count = 1;
@@ -251,8 +264,9 @@ TEST(shells_make_one_tree_or_a_forest) {
         connect(&found);
         CHECK(found.status >= 0);
         check_tree(&found);
-        for (int b = 0; b < 6; b++)
+        for (int b = 0; b < 6; b++) {
             roots += found.skeleton.parents[b] < 0;
+        }
         CHECK_INT(roots, forest ? 3 : 1);
         CHECK_TEXT(found.info.message, "");
         found_free(&found);
@@ -278,17 +292,19 @@ static Found doubled(int vertices) {
     to->influence_weights = realloc(to->influence_weights, sizeof(float) * (size_t)(2 * n * k));
     to->transforms = realloc(to->transforms, sizeof(double[12]) * (size_t)(10 * f));
     for (int64_t i = 0; i < 2 * n; i++) {
-        for (int a = 0; a < 3; a++)
+        for (int a = 0; a < 3; a++) {
             to->rest[3 * i + a] = from->rest[3 * (i % n) + a];
-        if (i >= n)
+        }
+        if (i >= n) {
             to->rest[3 * i] = 6 - to->rest[3 * i];
+        }
         for (int64_t j = 0; j < k; j++) {
             const int32_t b = from->influence_bones[(i % n) * k + j];
             to->influence_bones[i * k + j] = b < 0 ? -1 : b + (i >= n ? 5 : 0);
             to->influence_weights[i * k + j] = from->influence_weights[(i % n) * k + j];
         }
     }
-    for (int64_t i = 0; i < f; i++)
+    for (int64_t i = 0; i < f; i++) {
         for (int b = 0; b < 10; b++) {
             double *m = to->transforms + 12 * (10 * i + b);
             memcpy(m, from->transforms + 12 * (from->bone_capacity * i + b % 5), sizeof(double[12]));
@@ -299,6 +315,7 @@ static Found doubled(int vertices) {
                 m[11] -= 6 * m[8];
             }
         }
+    }
     skeleton_free(&one.skeleton);
     synthetic_free(&one.made);
     return two;
@@ -315,8 +332,9 @@ static void check_mirrored(Found *found) {
     for (int b = 0; b < 10; b++) {
         const int other = found->skeleton.mirrors[b], above = found->skeleton.parents[b];
         CHECK_INT(other, (b + 5) % 10);
-        if (above < 0 || found->skeleton.parents[other] != found->skeleton.mirrors[above])
+        if (above < 0 || found->skeleton.parents[other] != found->skeleton.mirrors[above]) {
             continue;
+        }
         const double *x = found->skeleton.joints + 3 * b, *y = found->skeleton.joints + 3 * other;
         CHECK_NEAR(x[0] + y[0], 2 * found->skeleton.plane[3] / found->skeleton.plane[0], 1e-9);
         CHECK_NEAR(x[1], y[1], 1e-9);
@@ -354,8 +372,9 @@ static double spacing_of(const float *rest, int64_t n) {
         double least = INFINITY;
         for (int64_t u = 0; u < n; u++) {
             double square = 0;
-            for (int a = 0; a < 3; a++)
+            for (int a = 0; a < 3; a++) {
                 square += pow((double)rest[3 * v + a] - (double)rest[3 * u + a], 2);
+            }
             least = u == v ? least : fmin(least, square);
         }
         sum += least;
@@ -377,10 +396,12 @@ static void spread(Thin kind, float *rest, int64_t n) {
         rest[3 * v + 2] = (float)height[kind];
         mean += height[kind] / (double)n;
     }
-    for (int64_t v = 0; v < n; v++)
+    for (int64_t v = 0; v < n; v++) {
         square += pow((double)rest[3 * v + 2] - mean, 2) / (double)n;
-    for (int64_t v = 0; v < n; v++)
+    }
+    for (int64_t v = 0; v < n; v++) {
         rest[3 * v + 2] = (float)(((double)rest[3 * v + 2] - mean) / sqrt(square));
+    }
 }
 
 /* Half a percent of the size and two spacings: how far off a mirrored vertex may land. */
@@ -410,8 +431,9 @@ TEST(a_thin_body_is_mirrored_as_soon_as_that_can_be_seen) {
         float *rest = found.made.truth.rest;
         const double most = most_off(kind, rest, n), times = factor[i / 9];
         spread(kind, rest, n);
-        for (int64_t v = 0; v < n; v++)
+        for (int64_t v = 0; v < n; v++) {
             rest[3 * v + 2] *= (float)(0.5 * times * most);
+        }
         found.skeleton.symmetry = OSSIFY_SYMMETRY_FOUND;
         test_case("kind %d, %d vertices, %g of the limit", (int)kind, (int)n, times);
         connect(&found);
@@ -468,8 +490,9 @@ static Found body_by_hand(const Limb *limb, int bones) {
         const double side = limb[b].centre[0] < 0 ? -1 : 1, up = 1.3 * (at / 2);
         const double off[3] = {(at % 2 ? -0.1 : 0.1) * (0.2 + fabs(sin(up))), 0.1 * cos(up),
                                0.1 * sin(1.7 * up)};
-        for (int a = 0; a < 3; a++)
+        for (int a = 0; a < 3; a++) {
             rig->rest[3 * v + a] = (float)(limb[b].centre[a] + (a == 0 ? side : 1) * off[a]);
+        }
         for (int64_t k = 0; k < rig->influences; k++) {
             rig->influence_bones[v * rig->influences + k] = k == 0 ? b : -1;
             rig->influence_weights[v * rig->influences + k] = k == 0 ? 1 : 0;
@@ -500,8 +523,9 @@ TEST(bones_that_meet_in_a_point_hang_from_the_one_that_leads_there) {
     for (int b = 0; b < 5; b++) {
         test_case("bone %d", b);
         CHECK_INT(found.skeleton.parents[b], hand[b].parent);
-        if (b > 0)
+        if (b > 0) {
             CHECK(distance(found.skeleton.joints + 3 * b, hand[b].joint) < 1e-3);
+        }
     }
     const int32_t fingers[2] = {2, 3};
     found.skeleton.root = 0;
@@ -540,12 +564,14 @@ static void share_vertices(Found *found, int b, int c, int count, const double a
     for (int64_t v = 0; v < found->made.poses.vertex_count && count > 0; v++) {
         int32_t *bone = rig->influence_bones + v * rig->influences;
         float *weight = rig->influence_weights + v * rig->influences;
-        if (bone[0] != b || bone[1] >= 0)
+        if (bone[0] != b || bone[1] >= 0) {
             continue;
+        }
         bone[1] = c;
         weight[0] = weight[1] = 0.5F;
-        for (int a = 0; a < 3; a++)
+        for (int a = 0; a < 3; a++) {
             rig->rest[3 * v + a] = (float)at[a];
+        }
         count--;
     }
 }
@@ -622,23 +648,28 @@ TEST(overlap_is_counted_against_the_strongest_bone_of_a_vertex) {
     for (int64_t v = 0; v < found.made.poses.vertex_count; v++) {
         double weight[6] = {0};
         int strongest = 0;
-        for (int64_t k = v * rig->influences; k < (v + 1) * rig->influences; k++)
-            if (rig->influence_bones[k] >= 0)
+        for (int64_t k = v * rig->influences; k < (v + 1) * rig->influences; k++) {
+            if (rig->influence_bones[k] >= 0) {
                 weight[rig->influence_bones[k]] = (double)rig->influence_weights[k];
-        for (int b = 1; b < 6; b++)
+            }
+        }
+        for (int b = 1; b < 6; b++) {
             strongest = weight[b] > weight[strongest] ? b : strongest;
-        for (int b = 0; b < 6; b++)
+        }
+        for (int b = 0; b < 6; b++) {
             if (b != strongest) {
                 edge[6 * b + strongest] += weight[b];
                 edge[6 * strongest + b] += weight[b];
             }
+        }
     }
     Workshop w;
     Body body;
     workshop_open(&w, found.settings);
     CHECK(body_make(&w.call, &found.made.poses, rig, &body));
-    for (int i = 0; i < 36; i++)
+    for (int i = 0; i < 36; i++) {
         CHECK_NEAR(body.beside[i], edge[i] * body.area[0], 1e-4 * edge[i] + 1e-9);
+    }
     workshop_close(&w);
     found_free(&found);
 }
@@ -647,8 +678,9 @@ TEST(overlap_is_counted_against_the_strongest_bone_of_a_vertex) {
 static int64_t root_of_chain(const double turn[5]) {
     static const int32_t edges[8] = {0, 1, 1, 2, 2, 3, 3, 4};
     Limb chain[5];
-    for (int b = 0; b < 5; b++)
+    for (int b = 0; b < 5; b++) {
         chain[b] = (Limb){b - 1, {b - 0.5, 0, 0}, {b, 0, 0}, turn[b]};
+    }
     Found found = body_by_hand(chain, 5);
     found.skeleton.demanded = edges;
     found.skeleton.demanded_count = 4;
@@ -676,10 +708,12 @@ TEST(where_the_motion_says_nothing_the_root_is_in_the_middle) {
 static void swing(int b, int64_t f, double w[3]) {
     const double t = 0.2 * (double)f, own = b == 1 ? 0.1 : 0.4;
     double above[3] = {0};
-    if (b == 1)
+    if (b == 1) {
         swing(0, f, above);
-    for (int i = 0; i < 3; i++)
+    }
+    for (int i = 0; i < 3; i++) {
         w[i] = own * sin((0.8 + 0.37 * i + 0.23 * b) * t + 1.9 * i + b) - 0.6 * above[i];
+    }
 }
 
 /* A chain of swings; with `jump` the frames are in no order. */
@@ -694,8 +728,9 @@ static void swing_chain(Found *found, int64_t jump) {
             swing(b, f, w);
             const double angle = sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2]);
             turn_about((double[3]){w[0] / angle, w[1] / angle, w[2] / angle}, angle, own);
-            for (int i = 0; i < 27; i++)
+            for (int i = 0; i < 27; i++) {
                 r[i / 9 * 3 + i % 3] += in_space[i / 9 * 3 + i / 3 % 3] * own[i / 3 % 3 * 3 + i % 3];
+            }
             memcpy(in_space, r, sizeof r);
             hang(all, b, b - 1, found->made.skeleton.joints + 3 * b, r);
         }
@@ -705,11 +740,12 @@ static void swing_chain(Found *found, int64_t jump) {
 
 static double turn_in_space(const Found *found, int b) {
     double sum = 0;
-    for (int64_t f = 0; f < found->made.poses.frame_count; f++)
+    for (int64_t f = 0; f < found->made.poses.frame_count; f++) {
         for (int i = 0; i < 9; i++) {
             const double *m = found->made.truth.transforms + 12 * (f * found->made.truth.bone_capacity + b);
             sum += pow(m[4 * (i / 3) + i % 3] - (i % 4 == 0), 2);
         }
+    }
     return sum;
 }
 
@@ -777,14 +813,17 @@ TEST(a_given_plane_is_taken_and_a_lopsided_body_has_none) {
     SyntheticOptions options = {.shape = SHAPE_TUBE, .bones = 5, .vertices = 4000, .frames = 4};
     Found found = prepare(options);
     found.skeleton.symmetry = OSSIFY_SYMMETRY_FOUND;
-    for (int64_t v = 0; v < found.made.poses.vertex_count; v++) /* no straight line, no plane */
-        for (int a = 0; a < 3; a++)
+    for (int64_t v = 0; v < found.made.poses.vertex_count; v++) { /* no straight line, no plane */
+        for (int a = 0; a < 3; a++) {
             found.made.truth.rest[3 * v + a] +=
                 (float)(0.3 * (a + 1) * sin(2.0 * (double)found.made.truth.rest[3 * v + (a + 1) % 3]));
+        }
+    }
     connect(&found);
     CHECK_INT(found.skeleton.symmetry, OSSIFY_SYMMETRY_NONE);
-    for (int b = 0; b < 5; b++)
+    for (int b = 0; b < 5; b++) {
         CHECK_INT(found.skeleton.mirrors[b], -1);
+    }
     found.skeleton.symmetry = OSSIFY_SYMMETRY_GIVEN;
     found.skeleton.plane[1] = 1;
     found.skeleton.plane[3] = 0.25;
@@ -831,8 +870,9 @@ TEST(a_limb_that_lies_elsewhere_than_its_mirror_image_has_none) {
     found.skeleton.plane[0] = 1;
     connect(&found);
     CHECK(found.status >= 0);
-    for (int b = 0; b < 6; b++)
+    for (int b = 0; b < 6; b++) {
         CHECK_INT(found.skeleton.mirrors[b], expected[b]);
+    }
     CHECK_TEXT(found.info.message, "");
     found_free(&found);
 }
@@ -845,8 +885,9 @@ TEST(a_moved_and_scaled_body_has_the_moved_and_scaled_skeleton) {
         Found found = prepare(options);
         ossify_rig *rig = &found.made.truth;
         const double scale = SCALES[s], way[3] = {10 * scale, -20 * scale, 5 * scale};
-        for (int64_t i = 0; i < 3 * found.made.poses.vertex_count; i++)
+        for (int64_t i = 0; i < 3 * found.made.poses.vertex_count; i++) {
             rig->rest[i] = (float)(scale * (double)rig->rest[i] + way[i % 3]);
+        }
         for (int64_t i = 0; i < 3 * found.made.poses.frame_count * rig->bone_capacity; i++) {
             double *row = rig->transforms + 4 * i;
             row[3] = scale * row[3] + way[i % 3] - row[0] * way[0] - row[1] * way[1] - row[2] * way[2];
@@ -855,9 +896,10 @@ TEST(a_moved_and_scaled_body_has_the_moved_and_scaled_skeleton) {
         CHECK(found.status >= 0);
         for (int b = 0; b < 6; b++) {
             CHECK_INT(found.skeleton.parents[b], first.skeleton.parents[b]);
-            for (int a = 0; a < 3; a++)
+            for (int a = 0; a < 3; a++) {
                 CHECK_NEAR((found.skeleton.joints[3 * b + a] - way[a]) / scale,
                            first.skeleton.joints[3 * b + a], 2e-5);
+            }
         }
         found_free(&found);
     }
@@ -932,8 +974,9 @@ TEST(degenerate_bodies_are_connected) {
         found.skeleton.root = -1;
         found.skeleton.symmetry = OSSIFY_SYMMETRY_FOUND;
         for (int64_t v = 0; v < found.made.poses.vertex_count; v++) {
-            if (kind == 0) /* all in one place */
+            if (kind == 0) { /* all in one place */
                 memcpy(rig->rest + 3 * v, rig->rest, 3 * sizeof(float));
+            }
             if (kind == 1) { /* one bone has everything */
                 for (int64_t k = 0; k < rig->influences; k++) {
                     rig->influence_bones[v * rig->influences + k] = k == 0 ? 1 : -1;
@@ -942,15 +985,17 @@ TEST(degenerate_bodies_are_connected) {
             }
         }
         if (kind == 2) { /* nothing moves */
-            for (int64_t i = 0; i < 12 * found.made.poses.frame_count * rig->bone_capacity; i++)
+            for (int64_t i = 0; i < 12 * found.made.poses.frame_count * rig->bone_capacity; i++) {
                 rig->transforms[i] = i % 12 % 5 == 0;
+            }
         }
         test_case("kind %d", kind);
         connect(&found);
         CHECK(found.status >= 0);
         check_tree(&found);
-        for (int i = 0; i < 12; i++)
+        for (int i = 0; i < 12; i++) {
             CHECK(isfinite(found.skeleton.joints[i]));
+        }
         found_free(&found);
     }
 }
@@ -959,13 +1004,15 @@ TEST(symmetric_matrices_are_solved_and_taken_apart) {
     const double a[9] = {4, 1, -2, 1, 3, 0.5, -2, 0.5, 5}, y[3] = {1, -2, 3};
     double x[3], value[3], vector[9];
     symmetric3_solve(a, 0.25, y, x);
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
         CHECK_NEAR(a[3 * i] * x[0] + a[3 * i + 1] * x[1] + a[3 * i + 2] * x[2] + 0.25 * x[i], y[i], 1e-12);
+    }
     symmetric3_eigen(a, value, vector);
     CHECK(value[0] <= value[1] && value[1] <= value[2]);
-    for (int k = 0; k < 3; k++)
+    for (int k = 0; k < 3; k++) {
         for (int i = 0; i < 3; i++) {
             const double *v = vector + 3 * k;
             CHECK_NEAR(a[3 * i] * v[0] + a[3 * i + 1] * v[1] + a[3 * i + 2] * v[2], value[k] * v[i], 1e-12);
         }
+    }
 }

@@ -22,7 +22,7 @@ TEST(limbs_that_turn_alike_are_two_bones) {
     const int64_t n = s.poses.vertex_count;
     Stage stage;
     int bone[3] = {-1, -1, -1};
-    for (int64_t f = 0; f < 6; f++)
+    for (int64_t f = 0; f < 6; f++) {
         for (int64_t v = 0; v < n; v++) {
             const float *p = s.rest + 3 * v;
             const double turn = 0.2 * (double)f, z = p[2];
@@ -34,6 +34,7 @@ TEST(limbs_that_turn_alike_are_two_bones) {
             x[1] = (float)(c * p[1] - d * (z - at));
             x[2] = (float)(d * p[1] + c * (z - at) + at);
         }
+    }
     stage_open(&stage, &s.poses, &s.truth, plain_settings(3));
     Model model = spectral_model(&stage, 3);
     CHECK_INT(model.bones, 3);

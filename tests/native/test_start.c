@@ -46,22 +46,24 @@ static void check_one_influence(const Stage *stage, const Model *model) {
     const int k = model->influences;
     for (int v = 0; v < stage->problem.vertices && !test_failed(); v++) {
         CHECK(model->bone[k * v] >= 0 && model->bone[k * v] < model->bones && model->weight[k * v] == 1);
-        for (int i = 1; i < k; i++)
+        for (int i = 1; i < k; i++) {
             CHECK(model->bone[k * v + i] == -1 && model->weight[k * v + i] == 0);
+        }
     }
 }
 
 static int follows(const Stage *stage, const Model *model, int b) {
     int count = 0;
-    for (int v = 0; v < stage->problem.vertices; v++)
+    for (int v = 0; v < stage->problem.vertices; v++) {
         count += model->bone[v * model->influences] == b;
+    }
     return count;
 }
 
 TEST(starts_give_the_parts_of_a_rigid_rig) {
-    for (int start = OSSIFY_START_FACES; start < STARTS; start++)
-        for (int shape = 0; shape < 3; shape++)
-            for (int shells = 1; shells <= 4; shells += 3)
+    for (int start = OSSIFY_START_FACES; start < STARTS; start++) {
+        for (int shape = 0; shape < 3; shape++) {
+            for (int shells = 1; shells <= 4; shells += 3) {
                 for (int faceless = 0; faceless < 2; faceless++) {
                     SyntheticOptions options = {.shape = (Shape)shape,
                                                 .vertices = 400,
@@ -82,6 +84,9 @@ TEST(starts_give_the_parts_of_a_rigid_rig) {
                     stage_close(&stage);
                     synthetic_free(&s);
                 }
+            }
+        }
+    }
 }
 
 TEST(starts_give_as_many_bones_as_asked_for) {
@@ -95,8 +100,9 @@ TEST(starts_give_as_many_bones_as_asked_for) {
             Model model = started(&stage, bones, 1);
             test_case("start %d, %d bones", start, bones);
             CHECK_INT(model.bones, bones);
-            for (int b = 0; b < bones; b++)
+            for (int b = 0; b < bones; b++) {
                 CHECK(follows(&stage, &model, b) > 0);
+            }
         }
         stage_close(&stage);
         synthetic_free(&s);
@@ -107,7 +113,7 @@ TEST(starts_give_as_many_bones_as_asked_for) {
 TEST(a_start_to_a_tolerance_merges_on) {
     SyntheticOptions options = {.vertices = 400, .frames = 10, .bones = 6, .influences = 4, .noise = 0.02};
     Synthetic s = synthetic_make(options);
-    for (int start = OSSIFY_START_FACES; start < STARTS; start++)
+    for (int start = OSSIFY_START_FACES; start < STARTS; start++) {
         for (int wide = 0; wide < 2; wide++) {
             ossify_settings settings = settings_of(start, 6);
             Stage merged, grown;
@@ -122,6 +128,7 @@ TEST(a_start_to_a_tolerance_merges_on) {
             stage_close(&merged);
             stage_close(&grown);
         }
+    }
     synthetic_free(&s);
 }
 
@@ -160,8 +167,9 @@ TEST(starts_give_the_same_bits_on_any_number_of_threads) {
             CHECK(memcmp(model[i].transform, model[0].transform,
                          12 * 7 * (size_t)model[0].capacity * sizeof(double)) == 0);
         }
-        for (int i = 0; i < 3; i++)
+        for (int i = 0; i < 3; i++) {
             stage_close(&stage[i]);
+        }
         synthetic_free(&s);
     }
 }
@@ -187,7 +195,7 @@ TEST(whole_solves_from_every_start_find_the_rig) {
 }
 
 TEST(starts_take_the_smallest_meshes) {
-    for (int start = 0; start <= OSSIFY_START_TRIED; start++)
+    for (int start = 0; start <= OSSIFY_START_TRIED; start++) {
         for (int vertices = 1; vertices <= 5; vertices++) {
             const float rest[15] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 1};
             const float frames[30] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 1,
@@ -200,12 +208,14 @@ TEST(starts_take_the_smallest_meshes) {
             poses.frame_count = 2;
             poses.rest = rest;
             poses.frames = moved;
-            for (int f = 0; f < 2; f++)
+            for (int f = 0; f < 2; f++) {
                 memcpy(moved + 3 * f * vertices, frames + 15 * f, 3 * (size_t)vertices * sizeof(float));
+            }
             Answer answer = answer_start(&poses, &settings);
             test_case("start %d, %d vertices", start, vertices);
             CHECK(ossify_decompose(&poses, &settings, &answer.rig, &answer.info) >= 0);
             check_rig(&poses, &answer.rig, 1);
             answer_free(&answer);
         }
+    }
 }

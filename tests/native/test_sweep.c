@@ -74,8 +74,9 @@ static void mirror_bones(ossify_skeleton *skeleton) {
 /* The truth with bones out of place, so that there is something to solve. */
 static Answer worse_truth(const Synthetic *s) {
     Answer answer = answer_of(&s->poses, &s->truth);
-    for (int64_t i = 0; i < s->poses.frame_count * s->truth.bones * 3; i++)
+    for (int64_t i = 0; i < s->poses.frame_count * s->truth.bones * 3; i++) {
         answer.rig.transforms[4 * i + 3] += (double)(i % 7) * 0.02;
+    }
     return answer;
 }
 
@@ -90,9 +91,10 @@ static Answer roomy_truth(const Synthetic *s) {
     memcpy(answer.rig.influence_bones, s->truth.influence_bones, count * sizeof(int32_t));
     memcpy(answer.rig.influence_weights, s->truth.influence_weights, count * sizeof(float));
     memcpy(answer.rig.rest, s->truth.rest, 3 * (size_t)s->poses.vertex_count * sizeof(float));
-    for (size_t f = 0; f < (size_t)s->poses.frame_count; f++)
+    for (size_t f = 0; f < (size_t)s->poses.frame_count; f++) {
         memcpy(answer.rig.transforms + 12 * f * (bones + 1), s->truth.transforms + 12 * f * bones,
                12 * bones * sizeof(double));
+    }
     return answer;
 }
 
@@ -130,14 +132,16 @@ static Trial trial_of(Way way) {
         t.settings.budget_kind = OSSIFY_BUDGET_PARTS;
         t.settings.bones = 8;
     }
-    if (way == NO_REST)
+    if (way == NO_REST) {
         t.made.poses.rest = NULL;
+    }
     t.before = answer_start(&t.made.poses, &t.settings);
     t.skeleton = skeleton_of(&t.made.skeleton);
     t.skeleton.stretch = way == STRETCHED;
     t.skeleton.symmetry = way == CONNECTED ? OSSIFY_SYMMETRY_FOUND : OSSIFY_SYMMETRY_NONE;
-    if (way == MIRRORED)
+    if (way == MIRRORED) {
         mirror_bones(&t.skeleton);
+    }
     if (way >= CONNECTED) {
         answer_free(&t.before);
         t.before = answer_of(&t.made.poses, &t.made.truth);
@@ -172,14 +176,18 @@ static int64_t call_verb(const Trial *t, const ossify_settings *settings, Answer
                          ossify_skeleton *skeleton) {
     const ossify_poses *poses = &t->made.poses;
     double costs[3];
-    if (t->way == PRICED)
+    if (t->way == PRICED) {
         return ossify_bone_costs(poses, settings, &answer->rig, costs, &answer->info);
-    if (t->way == ADDED || t->way == SPLIT)
+    }
+    if (t->way == ADDED || t->way == SPLIT) {
         return ossify_add_bone(poses, settings, &answer->rig, -1, t->way == SPLIT ? 1 : -1, &answer->info);
-    if (t->way == CONNECTED)
+    }
+    if (t->way == CONNECTED) {
         return ossify_connect(poses, settings, &answer->rig, skeleton, &answer->info);
-    if (t->way > CONNECTED)
+    }
+    if (t->way > CONNECTED) {
         return ossify_articulate(poses, settings, &answer->rig, skeleton, &answer->info);
+    }
     return ossify_decompose(poses, settings, &answer->rig, &answer->info);
 }
 
@@ -226,8 +234,9 @@ static void refuse_each_allocation(Way way, int refuse_on) {
 }
 
 TEST(every_allocation_refused_in_turn) {
-    for (int way = 0; way < WAYS; way++)
+    for (int way = 0; way < WAYS; way++) {
         refuse_each_allocation((Way)way, 0);
+    }
 }
 
 TEST(every_allocation_refused_from_one_on) {
@@ -321,6 +330,7 @@ static void cancel_each_poll(Way way) {
 }
 
 TEST(cancelled_at_every_poll) {
-    for (int way = 0; way < WAYS; way++)
+    for (int way = 0; way < WAYS; way++) {
         cancel_each_poll((Way)way);
+    }
 }

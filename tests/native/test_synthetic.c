@@ -4,8 +4,8 @@
 #include "test.h"
 
 TEST(synthetic_rigs_replay_their_frames) {
-    for (int shape = 0; shape < 3; shape++)
-        for (int shells = 1; shells <= 3; shells++)
+    for (int shape = 0; shape < 3; shape++) {
+        for (int shells = 1; shells <= 3; shells++) {
             for (int influences = 1; influences <= 8; influences += 3) {
                 SyntheticOptions options = {.shape = (Shape)shape,
                                             .shells = shells,
@@ -20,6 +20,8 @@ TEST(synthetic_rigs_replay_their_frames) {
                 CHECK_NEAR(s.poses.vertex_count, 600, 60);
                 synthetic_free(&s);
             }
+        }
+    }
 }
 
 TEST(synthetic_bones_each_own_a_patch) {
@@ -27,11 +29,14 @@ TEST(synthetic_bones_each_own_a_patch) {
         .shape = SHAPE_TUBE, .bones = 12, .influences = 4, .shells = 2, .vertices = 2000};
     Synthetic s = synthetic_make(options);
     int owned[12] = {0};
-    for (int64_t v = 0; v < s.poses.vertex_count; v++)
-        if (s.truth.influence_weights[v * 4] > 0.999f)
+    for (int64_t v = 0; v < s.poses.vertex_count; v++) {
+        if (s.truth.influence_weights[v * 4] > 0.999f) {
             owned[s.truth.influence_bones[v * 4]]++;
-    for (int b = 0; b < 12; b++)
+        }
+    }
+    for (int b = 0; b < 12; b++) {
         CHECK(owned[b] >= 4);
+    }
     synthetic_free(&s);
 }
 

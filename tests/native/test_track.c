@@ -38,9 +38,10 @@ static Answer track_from(const Synthetic *s, const ossify_rig *given, ossify_set
     answer.rig.held_vertices = EVERYONE;
     answer.rig.held_transforms = given ? given->held_transforms : NULL;
     answer.rig.given = given ? OSSIFY_GIVEN_WEIGHTS | OSSIFY_GIVEN_TRANSFORMS : OSSIFY_GIVEN_WEIGHTS;
-    if (!given)
+    if (!given) {
         memset(answer.rig.transforms, 0,
                (size_t)(12 * s->poses.frame_count * answer.rig.bone_capacity) * sizeof(double));
+    }
     CHECK(ossify_decompose(&s->poses, &settings, &answer.rig, &answer.info) >= 0);
     check_rig(&s->poses, &answer.rig, 1);
     return answer;
@@ -62,22 +63,26 @@ static Answer strayed(const Synthetic *s, double off) {
 }
 
 static void turned(const double *m, const float *p, double y[3]) {
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         y[a] = m[4 * a] * p[0] + m[4 * a + 1] * p[1] + m[4 * a + 2] * p[2];
+    }
 }
 
 /* y - x of a vertex */
 static void residual(const ossify_poses *poses, const ossify_rig *rig, int64_t f, int64_t v, double d[3]) {
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         d[a] = -(double)poses->frames[3 * (f * poses->vertex_count + v) + a];
-    for (int64_t k = v * rig->influences; k < (v + 1) * rig->influences; k++)
+    }
+    for (int64_t k = v * rig->influences; k < (v + 1) * rig->influences; k++) {
         if (rig->influence_bones[k] >= 0) {
             const double *m = rig->transforms + 12 * (f * rig->bone_capacity + rig->influence_bones[k]);
             double y[3];
             turned(m, rig->rest + 3 * v, y);
-            for (int a = 0; a < 3; a++)
+            for (int a = 0; a < 3; a++) {
                 d[a] += (double)rig->influence_weights[k] * (y[a] + m[4 * a + 3]);
+            }
         }
+    }
 }
 
 static double frame_error(const ossify_poses *poses, const ossify_rig *rig, int64_t f) {
@@ -93,7 +98,7 @@ static double frame_error(const ossify_poses *poses, const ossify_rig *rig, int6
 static void check_slope(const ossify_poses *poses, const ossify_rig *rig, int64_t f, int b) {
     const double *m = rig->transforms + 12 * (f * rig->bone_capacity + b);
     double slope[6] = {0}, size[2] = {0};
-    for (int64_t k = 0; k < poses->vertex_count * rig->influences; k++)
+    for (int64_t k = 0; k < poses->vertex_count * rig->influences; k++) {
         if (rig->influence_bones[k] == b) {
             double w = (double)rig->influence_weights[k], d[3], y[3];
             residual(poses, rig, f, k / rig->influences, d);
@@ -107,28 +112,34 @@ static void check_slope(const ossify_poses *poses, const ossify_rig *rig, int64_
             size[1] += w * sqrt((y[0] * y[0] + y[1] * y[1] + y[2] * y[2]) *
                                 (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]));
         }
+    }
     test_case("frame %d, bone %d", (int)f, b);
-    for (int i = 0; i < 6; i++)
+    for (int i = 0; i < 6; i++) {
         CHECK_NEAR(slope[i] / size[i / 3], 0, 1e-5);
+    }
 }
 
 /* The frames of `s` in another order, every `step`th and on from the start again, and each other one half turned. */
 static void reorder(Synthetic *s, int64_t step) {
     const int64_t frame = 3 * s->poses.vertex_count, frames = s->poses.frame_count;
     float *copy = malloc((size_t)(frame * frames) * sizeof *copy);
-    for (int64_t f = 0; f < frames; f++)
+    for (int64_t f = 0; f < frames; f++) {
         memcpy(copy + frame * f, s->frames + frame * (f * step % frames), (size_t)frame * sizeof *copy);
-    for (int64_t i = 0; i < frame * frames; i++)
+    }
+    for (int64_t i = 0; i < frame * frames; i++) {
         s->frames[i] = i / frame % 2 == 1 && i % 3 < 2 ? -copy[i] : copy[i];
+    }
     free(copy);
 }
 
 /* Other bones in every frame, and all of them in one. */
 static uint8_t *some_held(void) {
     uint8_t *held = calloc(FRAMES * BONES, 1);
-    for (int f = 1; f < FRAMES; f++)
-        for (int b = 0; b < BONES; b++)
+    for (int f = 1; f < FRAMES; f++) {
+        for (int b = 0; b < BONES; b++) {
             held[f * BONES + b] = (uint8_t)(f == 4 || (f / 2 + b) % 3 == 0);
+        }
+    }
     return held;
 }
 
@@ -137,8 +148,9 @@ TEST(an_exact_motion_is_tracked_exactly) {
     Answer answer = track_from(&s, NULL, track_settings(&s));
     CHECK_INT(answer.info.status, OSSIFY_CONVERGED);
     CHECK(replay_error(&s.poses, &answer.rig, NULL) < 1e-6);
-    for (int i = 0; i < 12 * FRAMES * BONES; i++)
+    for (int i = 0; i < 12 * FRAMES * BONES; i++) {
         CHECK_NEAR(answer.rig.transforms[i], s.truth.transforms[i], 2e-6);
+    }
     answer_free(&answer);
     synthetic_free(&s);
 }
@@ -147,9 +159,11 @@ TEST(slopes_vanish_where_a_clip_is_tracked) {
     Synthetic s = moving(0.05);
     Answer answer = track_from(&s, NULL, track_settings(&s));
     CHECK_INT(answer.info.status, OSSIFY_CONVERGED);
-    for (int64_t f = 0; f < FRAMES; f++)
-        for (int b = 0; b < BONES; b++)
+    for (int64_t f = 0; f < FRAMES; f++) {
+        for (int b = 0; b < BONES; b++) {
             check_slope(&s.poses, &answer.rig, f, b);
+        }
+    }
     answer_free(&answer);
     synthetic_free(&s);
 }
@@ -158,14 +172,17 @@ TEST(slopes_vanish_where_a_clip_is_tracked) {
 TEST(a_mesh_that_shrinks_is_tracked_in_few_steps) {
     Synthetic s = moving(0);
     Answer answer;
-    for (int64_t i = 0; i < 3 * FRAMES * s.poses.vertex_count; i++)
+    for (int64_t i = 0; i < 3 * FRAMES * s.poses.vertex_count; i++) {
         s.frames[i] *= 0.4f;
+    }
     answer = track_from(&s, NULL, track_settings(&s));
     CHECK_INT(answer.info.status, OSSIFY_CONVERGED);
     CHECK(answer.info.iterations <= 20);
-    for (int64_t f = 0; f < FRAMES; f++)
-        for (int b = 0; b < BONES; b++)
+    for (int64_t f = 0; f < FRAMES; f++) {
+        for (int b = 0; b < BONES; b++) {
             check_slope(&s.poses, &answer.rig, f, b);
+        }
+    }
     answer_free(&answer);
     synthetic_free(&s);
 }
@@ -187,8 +204,9 @@ TEST(a_clip_is_tracked_in_any_order) {
     double error[LONG];
     for (int64_t f = 0; f < LONG; f++) {
         error[f] = frame_error(&s.poses, &smooth.rig, f);
-        for (int b = 0; b < BONES; b++)
+        for (int b = 0; b < BONES; b++) {
             check_slope(&s.poses, &smooth.rig, f, b);
+        }
     }
     ossify_settings settings = track_settings(&s);
     settings.threads = 3;
@@ -237,8 +255,9 @@ TEST(no_iteration_of_tracking_raises_a_frames_error) {
         ossify_settings settings = track_settings(&s);
         Answer start = strayed(&s, offs[i]);
         double error[FRAMES];
-        for (int64_t f = 0; f < FRAMES; f++)
+        for (int64_t f = 0; f < FRAMES; f++) {
             error[f] = frame_error(&s.poses, &start.rig, f);
+        }
         for (settings.iterations = 1; settings.iterations < 16; settings.iterations++) {
             Answer answer = track_from(&s, &start.rig, settings);
             test_case("off by %g, %d iterations", offs[i], (int)settings.iterations);
@@ -261,12 +280,14 @@ TEST(held_bones_of_a_tracked_clip_stay_and_the_others_are_best) {
     uint8_t *held = some_held();
     start.rig.held_transforms = held;
     answer = track_from(&s, &start.rig, track_settings(&s));
-    for (int i = 0; i < FRAMES * BONES; i++)
-        if (held[i])
+    for (int i = 0; i < FRAMES * BONES; i++) {
+        if (held[i]) {
             CHECK(memcmp(answer.rig.transforms + 12 * i, start.rig.transforms + 12 * i,
                          12 * sizeof(double)) == 0);
-        else
+        } else {
             check_slope(&s.poses, &answer.rig, i / BONES, i % BONES);
+        }
+    }
     free(held);
     answer_free(&start);
     answer_free(&answer);
@@ -296,14 +317,17 @@ TEST(any_number_of_threads_tracks_to_the_same_bits) {
 TEST(twins_are_tracked_as_well_as_one_bone) {
     Synthetic s = moving(0.05);
     Answer one, two, twins = answer_of(&s.poses, &s.truth);
-    for (int64_t k = 0; k < s.poses.vertex_count * s.truth.influences; k++)
-        if (s.truth.influence_bones[k] == 1)
+    for (int64_t k = 0; k < s.poses.vertex_count * s.truth.influences; k++) {
+        if (s.truth.influence_bones[k] == 1) {
             s.truth.influence_bones[k] = 0;
+        }
+    }
     for (int64_t v = 0; v < s.poses.vertex_count; v++) {
         int32_t *bones = s.truth.influence_bones + 3 * v;
         float *weights = s.truth.influence_weights + 3 * v, zero = 0;
-        for (int i = 0; i < 3; i++)
+        for (int i = 0; i < 3; i++) {
             zero += bones[i] == 0 ? weights[i] : 0;
+        }
         for (int i = 0; i < 3; i++) { /* all or nothing, so that there is room for both */
             bones[i] = zero > 0 ? (i == 0 ? 0 : -1) : bones[i];
             weights[i] = zero > 0 ? (i == 0 ? 1.0f : 0) : weights[i];
@@ -384,9 +408,10 @@ static void play(Synthetic *s) {
         for (int64_t i = v * rig->influences; i < (v + 1) * rig->influences; i++) {
             const int64_t b = rig->influence_bones[i];
             const double *m = rig->transforms + 12 * (f * rig->bone_capacity + (b < 0 ? 0 : b)) + 4 * a;
-            if (b >= 0)
+            if (b >= 0) {
                 y += (double)rig->influence_weights[i] *
                      (m[0] * (double)p[0] + m[1] * (double)p[1] + m[2] * (double)p[2] + m[3]);
+            }
         }
         s->frames[j] = (float)y;
     }
@@ -400,8 +425,9 @@ TEST(any_mixture_of_bones_is_tracked) {
         SyntheticOptions options = {
             .vertices = 2500, .frames = 3, .bones = 40, .influences = way == 0 ? 1 : 16, .seed = 8};
         Synthetic s = synthetic_make(options);
-        if (way > 0)
+        if (way > 0) {
             scatter(&s, used[way]);
+        }
         play(&s);
         ossify_settings settings = track_settings(&s);
         Answer answer = answer_of(&s.poses, &s.truth);

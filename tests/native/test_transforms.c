@@ -26,10 +26,13 @@ static Synthetic open_lost(Stage *stage, int flexible, const uint8_t *held) {
     settings.bone_kind = flexible ? OSSIFY_FLEXIBLE : OSSIFY_RIGID;
     s.truth.held_transforms = held;
     stage_open(stage, &s.poses, &s.truth, settings);
-    for (int row = 0; row < 3 * FRAMES; row++)
-        for (int b = 0; b < BONES; b++)
-            for (int i = 0; i < 4 && !(held && held[row / 3 * BONES + b]); i++)
+    for (int row = 0; row < 3 * FRAMES; row++) {
+        for (int b = 0; b < BONES; b++) {
+            for (int i = 0; i < 4 && !(held && held[row / 3 * BONES + b]); i++) {
                 stage->model.transform[4 * (row * BONES + b) + i] = row % 3 == i;
+            }
+        }
+    }
     return s;
 }
 
@@ -63,18 +66,22 @@ static void perturb(double *m, int row, int kind, double step) {
 
 static void check_no_better_rigid(Stage *stage, double slack) {
     double least = model_objective(&stage->problem, &stage->model);
-    for (int f = 0; f < FRAMES; f++)
-        for (int b = 0; b < BONES && !test_failed(); b++)
+    for (int f = 0; f < FRAMES; f++) {
+        for (int b = 0; b < BONES && !test_failed(); b++) {
             for (int kind = 0; kind < 12; kind++) {
                 double *m = stage->model.transform + 4 * (3 * f * BONES + b), copy[3][4];
                 test_case("frame %d, bone %d, kind %d", f, b, kind);
-                for (int i = 0; i < 3; i++)
+                for (int i = 0; i < 3; i++) {
                     memcpy(copy[i], m + i * 4 * BONES, sizeof copy[i]);
+                }
                 perturb(m, 4 * BONES, kind % 6, kind < 6 ? 1e-3 : -1e-3);
                 CHECK(model_objective(&stage->problem, &stage->model) >= least * (1 - slack));
-                for (int i = 0; i < 3; i++)
+                for (int i = 0; i < 3; i++) {
                     memcpy(m + i * 4 * BONES, copy[i], sizeof copy[i]);
+                }
             }
+        }
+    }
 }
 
 TEST(rigid_bones_cannot_be_moved_to_a_lower_error) {
@@ -108,12 +115,15 @@ TEST(rigid_bones_of_known_weights_come_back) {
     double *truth = malloc(12 * FRAMES * BONES * sizeof *truth);
     stage_open(&stage, &s.poses, &s.truth, settings);
     memcpy(truth, stage.model.transform, 12 * FRAMES * BONES * sizeof *truth);
-    for (int row = 0; row < 3 * FRAMES; row++)
-        for (int i = 0; i < 4 * BONES; i++)
+    for (int row = 0; row < 3 * FRAMES; row++) {
+        for (int i = 0; i < 4 * BONES; i++) {
             stage.model.transform[4 * row * BONES + i] = row % 3 == i % 4;
+        }
+    }
     update(&stage, 0, 2000);
-    for (int i = 0; i < 12 * FRAMES * BONES; i++)
+    for (int i = 0; i < 12 * FRAMES * BONES; i++) {
         CHECK_NEAR(stage.model.transform[i], truth[i], 1e-4);
+    }
     free(truth);
     stage_close(&stage);
     synthetic_free(&s);
@@ -136,27 +146,31 @@ TEST(flexible_bones_leave_no_slope) {
         Synthetic s = open_lost(&stage, 1, hold ? held : NULL);
         double x[3 * FRAMES], y[3 * FRAMES];
         update(&stage, 1, 1);
-        for (int b = 0; b < BONES; b++)
-            for (int row = 0; row < 3 * FRAMES; row++)
+        for (int b = 0; b < BONES; b++) {
+            for (int row = 0; row < 3 * FRAMES; row++) {
                 for (int i = 0; i < 4 && !(hold && held[row / 3 * BONES + b]); i++) {
                     double slope = 0;
                     for (int v = 0; v < stage.problem.vertices; v++) {
                         problem_read(&stage.problem, v, x);
                         model_replay(&stage.problem, &stage.model, v, y);
-                        for (int k = 0; k < 3; k++)
-                            if (stage.model.bone[3 * v + k] == b)
+                        for (int k = 0; k < 3; k++) {
+                            if (stage.model.bone[3 * v + k] == b) {
                                 slope += stage.model.weight[3 * v + k] * (x[row] - y[row]) *
                                          (i < 3 ? stage.model.rest[3 * v + i] : 1);
+                            }
+                        }
                     }
                     test_case("held %d, bone %d, row %d", hold, b, row);
                     CHECK_NEAR(slope, 0, 1e-6);
                 }
+            }
+        }
         close_lost(&stage, &s);
     }
 }
 
 TEST(held_transforms_keep_their_bits) {
-    for (int flexible = 0; flexible < 2; flexible++)
+    for (int flexible = 0; flexible < 2; flexible++) {
         for (int all = 0; all < 2; all++) {
             const uint8_t x = (uint8_t)all;
             const uint8_t held[FRAMES * BONES] = {1, x, 1, x, x, x, x, x, 1, x, 1, x, x, 1, 1, x, 1, 1, 1, 1};
@@ -167,16 +181,18 @@ TEST(held_transforms_keep_their_bits) {
             memcpy(before, stage.model.transform, sizeof before);
             update(&stage, flexible, 5);
             test_case("flexible %d, all %d", flexible, all);
-            for (int row = 0; row < 3 * FRAMES; row++)
+            for (int row = 0; row < 3 * FRAMES; row++) {
                 for (int b = 0; b < BONES; b++) {
                     int same = memcmp(stage.model.transform + 4 * (row * BONES + b),
                                       before + 4 * (row * BONES + b), 4 * sizeof(double)) == 0;
                     CHECK(same || !held[row / 3 * BONES + b]);
                     moved += !same;
                 }
+            }
             CHECK(all ? moved == 0 : moved > 0);
             close_lost(&stage, &s);
         }
+    }
 }
 
 TEST(bones_without_vertices_stay) {
@@ -190,8 +206,9 @@ TEST(bones_without_vertices_stay) {
         }
         memcpy(before, stage.model.transform, sizeof before);
         update(&stage, flexible, 5);
-        for (int i = 0; i < 12 * FRAMES * BONES; i++)
+        for (int i = 0; i < 12 * FRAMES * BONES; i++) {
             CHECK(i / 4 % BONES == 0 || fabs(stage.model.transform[i] - before[i]) < 1e-12);
+        }
         close_lost(&stage, &s);
     }
 }
@@ -200,10 +217,12 @@ TEST(bones_without_vertices_stay) {
 TEST(flexible_bones_of_flat_patches_stay_finite) {
     Stage stage;
     Synthetic s = open_lost(&stage, 1, NULL);
-    for (int v = 0; v < stage.problem.vertices; v++)
+    for (int v = 0; v < stage.problem.vertices; v++) {
         stage.model.rest[3 * v + 2] = 0;
+    }
     update(&stage, 1, 1);
-    for (int i = 0; i < 12 * FRAMES * BONES; i++)
+    for (int i = 0; i < 12 * FRAMES * BONES; i++) {
         CHECK(fabs(stage.model.transform[i]) < 100);
+    }
     close_lost(&stage, &s);
 }

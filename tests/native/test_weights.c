@@ -34,11 +34,12 @@ static void set_up(Vertex *v, int n) {
     view->ridge = 1e-12;
     view->monomial[9] = 1;
     memset(v->allowed, 1, sizeof v->allowed);
-    for (int b = 0; b < n; b++)
+    for (int b = 0; b < n; b++) {
         for (int c = 0; c < n; c++) {
             v->gram[(b * MONOMIALS + 9) * STRIDE + c] = v->q[b][c];
             v->diagonal[9 * STRIDE + c] = v->q[c][c];
         }
+    }
     weights_begin(view);
 }
 
@@ -46,21 +47,28 @@ static void set_up(Vertex *v, int n) {
 static void random_vertex(uint64_t *random, int n, double shift, Vertex *v) {
     double d[BONES][ROWS];
     memset(v, 0, sizeof *v);
-    for (int b = 0; b < n; b++)
-        for (int r = 0; r < ROWS; r++)
+    for (int b = 0; b < n; b++) {
+        for (int r = 0; r < ROWS; r++) {
             d[b][r] = 2 * random_unit(random) - 1 + shift;
-    for (int b = 0; b < n; b++)
-        for (int c = 0; c < n; c++)
-            for (int r = 0; r < ROWS; r++)
+        }
+    }
+    for (int b = 0; b < n; b++) {
+        for (int c = 0; c < n; c++) {
+            for (int r = 0; r < ROWS; r++) {
                 v->q[b][c] += d[b][r] * d[c][r];
+            }
+        }
+    }
     set_up(v, n);
 }
 
 static double value_of(const Vertex *v, const Support *support) {
     double value = 0;
-    for (int i = 0; i < support->count; i++)
-        for (int j = 0; j < support->count; j++)
+    for (int i = 0; i < support->count; i++) {
+        for (int j = 0; j < support->count; j++) {
             value += support->weight[i] * support->weight[j] * v->q[support->bone[i]][support->bone[j]];
+        }
+    }
     return value;
 }
 
@@ -69,37 +77,45 @@ static double value_of(const Vertex *v, const Support *support) {
 static double least_on(const Vertex *v, int mask) {
     double w[BONES] = {0}, slope[BONES], value = 0;
     int first = 0;
-    while (!(mask >> first & 1))
+    while (!(mask >> first & 1)) {
         first++;
+    }
     w[first] = 1;
     for (int round = 0; round < 4000; round++) {
         int up = -1, down = -1;
         for (int b = 0; b < v->view.n; b++) {
             slope[b] = 0;
-            for (int c = 0; c < v->view.n; c++)
+            for (int c = 0; c < v->view.n; c++) {
                 slope[b] += v->q[b][c] * w[c];
-            if (mask >> b & 1 && (up < 0 || slope[b] < slope[up]))
+            }
+            if (mask >> b & 1 && (up < 0 || slope[b] < slope[up])) {
                 up = b;
-            if (w[b] > 0 && (down < 0 || slope[b] > slope[down]))
+            }
+            if (w[b] > 0 && (down < 0 || slope[b] > slope[down])) {
                 down = b;
+            }
         }
-        if (slope[down] - slope[up] < 1e-13)
+        if (slope[down] - slope[up] < 1e-13) {
             break;
+        }
         double curve = v->q[up][up] + v->q[down][down] - 2 * v->q[up][down];
         double step = fmin(w[down], (slope[down] - slope[up]) / fmax(curve, 1e-300));
         w[up] += step;
         w[down] -= step;
     }
-    for (int b = 0; b < v->view.n; b++)
-        for (int c = 0; c < v->view.n; c++)
+    for (int b = 0; b < v->view.n; b++) {
+        for (int c = 0; c < v->view.n; c++) {
             value += w[b] * w[c] * v->q[b][c];
+        }
+    }
     return value;
 }
 
 static int mask_of(const Support *support) {
     int mask = 0;
-    for (int i = 0; i < support->count; i++)
+    for (int i = 0; i < support->count; i++) {
         mask |= 1 << support->bone[i];
+    }
     return mask;
 }
 
@@ -110,8 +126,9 @@ static void check_support(const Vertex *v, int influences, const Support *suppor
         CHECK(support->bone[i] >= 0 && support->bone[i] < v->view.n);
         CHECK(v->allowed[support->bone[i]]);
         CHECK(support->weight[i] > 0);
-        for (int j = 0; j < i; j++)
+        for (int j = 0; j < i; j++) {
             CHECK(support->bone[i] != support->bone[j]);
+        }
         sum += support->weight[i];
     }
     CHECK_NEAR(sum, 1, 1e-9);
@@ -147,12 +164,14 @@ TEST(weights_are_optimal_on_a_support_of_at_most_k) {
         check_support(&v, k, &support);
         for (int mask = 1; mask < 1 << BONES && trial < 40; mask++) {
             int count = 0;
-            for (int b = 0; b < BONES; b++)
+            for (int b = 0; b < BONES; b++) {
                 count += mask >> b & 1;
+            }
             best = count == k ? fmin(best, least_on(&v, mask)) : best;
         }
-        if (trial < 40)
+        if (trial < 40) {
             excess += (support.value - best) / best / 40;
+        }
     }
     CHECK(excess < 0.05); /* on average close to the best of all supports */
 }
@@ -185,8 +204,9 @@ TEST(weights_of_one_influence_are_on_the_nearest_bone) {
         Support support = {.count = 0};
         int best = 0;
         random_vertex(&random, BONES, 0.2, &v);
-        for (int b = 1; b < BONES; b++)
+        for (int b = 1; b < BONES; b++) {
             best = v.q[b][b] < v.q[best][best] ? b : best;
+        }
         weights_solve(&v.view, 1, 1, &support);
         CHECK_INT(support.count, 1);
         CHECK_INT(support.bone[0], best);
@@ -200,8 +220,9 @@ TEST(weights_keep_to_the_bones_that_are_allowed) {
         Vertex v;
         Support support = {.count = 0};
         random_vertex(&random, BONES, 0, &v);
-        for (int b = 0; b < BONES; b++)
+        for (int b = 0; b < BONES; b++) {
             v.allowed[b] = b % 3 == trial % 3;
+        }
         weights_solve(&v.view, 4, trial % 2, &support);
         check_support(&v, 4, &support);
     }
@@ -221,8 +242,9 @@ TEST(weights_of_equal_bones_end) {
     Vertex v;
     Support support = {.count = 0};
     memset(&v, 0, sizeof v);
-    for (int i = 0; i < BONES * BONES; i++)
+    for (int i = 0; i < BONES * BONES; i++) {
         v.q[i / BONES][i % BONES] = 3;
+    }
     set_up(&v, BONES);
     weights_solve(&v.view, 4, 1, &support);
     check_support(&v, 4, &support);
@@ -244,8 +266,9 @@ TEST(weights_follow_the_neighbours_where_the_motion_says_nothing) {
     set_up(&v, BONES);
     weights_solve(&v.view, 4, 1, &support);
     CHECK_INT(support.count, 3);
-    for (int i = 0; i < support.count; i++)
+    for (int i = 0; i < support.count; i++) {
         CHECK_NEAR(support.weight[i], mean[support.bone[i]], 1e-6);
+    }
     CHECK_NEAR(support.value, 0, 1e-9);
 }
 
@@ -269,8 +292,9 @@ TEST(loss_of_a_bone_is_what_its_vertex_then_misses) {
             CHECK(loss <= most + 1e-8);
             if (k == 1) {
                 double next = INFINITY;
-                for (int b = 0; b < BONES; b++)
+                for (int b = 0; b < BONES; b++) {
                     next = b != gone ? fmin(next, v.q[b][b]) : next;
+                }
                 CHECK_NEAR(loss, next - support.value, 1e-9);
             }
         }

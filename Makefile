@@ -46,8 +46,9 @@ ARCH ?= $(if $(filter x86_64 AMD64,$(machine)),-march=$(if $(target),x86_64_v2,x
 # ---- the development environment: pinned packages in the cache folder, no root
 
 cache := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/ossify
-python_key := $(shell $(PYTHON) -c "import hashlib as h, sys; print('%d.%d-' % sys.version_info[:2] + h.sha256(open('requirements.txt', 'rb').read()).hexdigest()[:12])")
-venv := $(cache)/venv-$(python_key)
+key = $(shell $(PYTHON) -c "import hashlib as h; print(h.sha256(open('$(1)', 'rb').read()).hexdigest()[:12])")
+python_key := $(shell $(PYTHON) -c "import sys; print('%d.%d' % sys.version_info[:2])")
+venv := $(cache)/venv-$(python_key)-$(call key,requirements.txt)
 venv_python := $(venv)/$(if $(filter Windows_NT,$(OS)),Scripts/python.exe,bin/python)
 environment := $(venv)/openblas.mk
 
@@ -64,7 +65,7 @@ $(environment):
 
 # A target brings its own OpenBLAS; zig compiles for all of them.
 ifdef target
-  cross := $(cache)/openblas-$(shell sed -n 's/^scipy-openblas32==//p' requirements.txt)-$(target)/target.mk
+  cross := $(cache)/openblas-$(call key,tools/requirements/openblas.txt)-$(target)/target.mk
   include $(cross)
   override CC := $(venv_python) -m ziglang cc -target $(ZIG_TARGET)
   export ZIG_GLOBAL_CACHE_DIR := $(cache)/zig
@@ -188,7 +189,7 @@ $(replay): $(replay_objects) $(if $(target),$(library),$(native_objects)) $(open
 # ---- targets
 
 .PHONY: lib wheel extension extensions demo pictures test test-c test-python test-addon test-blenders test-windows \
-        test-sanitize coverage bench hashes fuzz fuzz-run fuzz-keep fuzz-merge format lint clean help
+        test-sanitize coverage bench hashes fuzz fuzz-run fuzz-keep fuzz-merge lock format lint clean help
 
 lib: $(library) ## build the library
 
@@ -284,6 +285,9 @@ fuzz-merge: $(objects)/fuzz
 	$(objects)/fuzz -set_cover_merge=1 -use_counters=0 build/fuzz/merged $(wildcard tests/native/corpus) build/fuzz/found
 	@mkdir -p tests/native/corpus
 	rm -f tests/native/corpus/* && cp build/fuzz/merged/* tests/native/corpus/
+
+lock: ## the hashes of all packages anew (LOCK=--upgrade also takes newer versions of what nobody names)
+	$(venv_python) tools/lock.py $(LOCK)
 
 format: ## format C and Python
 	$(dir $(venv_python))clang-format -i $(c_files)

@@ -18,16 +18,7 @@ import zipfile
 from pathlib import Path
 from typing import NamedTuple
 
-from cache import (
-    FOLDER,
-    alone,
-    interpreter,
-    make_environment,
-    pinned,
-    pip,
-    refuse_unfit_python,
-    stop,
-)
+from cache import FOLDER, REQUIREMENTS, alone, digest, download, environment, install, stop
 from platforms import PLATFORMS, this_platform
 
 
@@ -71,21 +62,18 @@ def none_fits():
     )
 
 
+def requirements_of(name):
+    """The file with the hashes of a release's packages; tools/lock.py writes it."""
+    return REQUIREMENTS / f"bpy-{name}.txt"
+
+
 def bpy_python(name):
     """The Python in which `import bpy` is this Blender; Unavailable where it cannot be fetched."""
     release = RELEASES[name]
-    folder = FOLDER / f"bpy-{release.bpy}-python{release.python}"
-    whole = folder / "whole"
-    with alone(folder):
-        if not whole.exists():
-            python = python_for(release.python)
-            if python is None:
-                stop(f"Blender {name} as a package needs Python {release.python}, which is not here.")
-            refuse_unfit_python()
-            print(f"getting Blender {release.bpy} into {folder}", file=sys.stderr)
-            make_environment(folder, f"bpy=={release.bpy}", f"numpy=={release.numpy}", python=python)
-            whole.touch()
-    return interpreter(folder)
+    python = python_for(release.python)
+    if python is None:
+        stop(f"Blender {name} as a package needs Python {release.python}, which is not here.")
+    return environment(requirements_of(name).stem, python)
 
 
 def script(path, *arguments):
@@ -105,15 +93,13 @@ def script(path, *arguments):
 
 def pytest_folder():
     """pytest as a folder for sys.path: it is pure Python, and Blender's own Python knows no packages."""
-    folder = FOLDER / f"pytest-{pinned('pytest')}"
+    requirements = REQUIREMENTS / "pytest.txt"
+    folder = FOLDER / f"pytest-{digest(requirements)}"
     whole = folder / "whole"
     with alone(folder):
         if not whole.exists():
             shutil.rmtree(folder, ignore_errors=True)
-            pip(
-                *(sys.executable, "install", "--quiet", "--only-binary", ":all:"),
-                *("--target", folder, f"pytest=={pinned('pytest')}"),
-            )
+            install(sys.executable, requirements, "--target", folder)
             whole.touch()
     return folder
 
@@ -138,19 +124,16 @@ def _scripts_alone():
     if sys.version_info < (3, 11):
         stop(f"Blender's extension tool needs Python 3.11 or newer, and {none_fits()}.")
     release = RELEASES["5.0"]
-    folder = FOLDER / f"scripts-{release.bpy}"
+    folder = FOLDER / f"scripts-{digest(requirements_of('5.0'))}"
     whole = folder / "whole"
     with alone(folder):
         if not whole.exists():
             shutil.rmtree(folder, ignore_errors=True)
             print(f"getting Blender's extension tool into {folder}", file=sys.stderr)
             with tempfile.TemporaryDirectory() as downloads:
-                pip(
-                    *(sys.executable, "download", "--quiet", "--only-binary", ":all:", "--no-deps"),
-                    *("--python-version", release.python, "--platform", PLATFORMS[this_platform()].wheel),
-                    *("--dest", downloads, f"bpy=={release.bpy}"),
-                )
-                (wheel,) = Path(downloads).glob("*.whl")
+                of = ("--python-version", release.python, "--platform", PLATFORMS[this_platform()].wheel)
+                download(requirements_of("5.0"), downloads, *of)
+                (wheel,) = Path(downloads).glob("bpy-*.whl")
                 with zipfile.ZipFile(wheel) as file:
                     parts = ("/addons_core/bl_pkg/cli/", "/_bpy_internal/extensions/")
                     file.extractall(folder, [n for n in file.namelist() if any(part in n for part in parts)])

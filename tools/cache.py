@@ -1,9 +1,9 @@
-"""What the tools share: the cache folder, its locks, the pinned versions, environments with packages."""
+"""What the tools share: the cache folder, its locks, and environments with packages of known hashes."""
 
 import contextlib
+import hashlib
 import importlib.util
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+REQUIREMENTS = ROOT / "tools" / "requirements"
 FOLDER = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ossify"
 STALE = 1800  # seconds after which a lock was left by somebody who was killed
 TRIES = 3  # of a download
@@ -53,15 +54,6 @@ def alone(path):
         lock.rmdir()
 
 
-def pinned(package):
-    """The version requirements.txt names, whatever its conditions."""
-    text = (ROOT / "requirements.txt").read_text(encoding="utf-8")
-    found = re.search(rf"^{re.escape(package)}==([^;\s]+)", text, re.MULTILINE)
-    if not found:
-        stop(f"requirements.txt pins no {package}.")
-    return found.group(1)
-
-
 def refuse_unfit_python():
     if sys.version_info < (3, 10):  # noqa: UP036
         stop(
@@ -86,7 +78,7 @@ def attempt(command, limit, environment=None):
         return False
 
 
-def pip(python, *arguments):
+def _pip(python, *arguments):
     """Tries again when it fails: networks do."""
     command = [str(python), "-m", "pip", "--disable-pip-version-check", *map(str, arguments)]
     for wait in (*[PAUSE] * (TRIES - 1), 0):
@@ -96,9 +88,41 @@ def pip(python, *arguments):
     raise Unavailable(f"`{' '.join(command[1:])}` failed {TRIES} times (see above).")
 
 
-def make_environment(folder, *requirements, python=sys.executable):
-    """A virtual environment with packages: names with versions, or "-r" and a file."""
+def install(python, requirements, *arguments):
+    """Only what requirements names, and only files with the hashes that stand there."""
+    only = ("--quiet", "--only-binary", ":all:", "--require-hashes")
+    _pip(python, "install", *only, *arguments, "-r", requirements)
+
+
+def download(requirements, folder, *arguments):
+    """The wheels of requirements, for any platform; with the hashes that stand there."""
+    only = ("--quiet", "--only-binary", ":all:", "--require-hashes", "--no-deps")
+    _pip(sys.executable, "download", *only, *arguments, "--dest", folder, "-r", requirements)
+
+
+def digest(requirements):
+    """Other pins or hashes make another folder in the cache."""
+    return hashlib.sha256(requirements.read_bytes()).hexdigest()[:12]
+
+
+def make_environment(folder, requirements, python=sys.executable):
+    """A virtual environment with the packages of a file; its pip is the one that came with its Python."""
     shutil.rmtree(folder, ignore_errors=True)
     if not attempt([str(python), "-m", "venv", str(folder)], PIP_LIMIT):
         raise Unavailable(f"{python} could not make an environment in {folder} (see above).")
-    pip(interpreter(folder), "install", "--quiet", "--only-binary", ":all:", *requirements)
+    install(interpreter(folder), requirements)
+
+
+def environment(purpose, python=sys.executable):
+    """The Python of an environment with the packages of tools/requirements/PURPOSE.txt, made if need be."""
+    requirements = REQUIREMENTS / f"{purpose}.txt"
+    version = subprocess.run([python, "-V"], capture_output=True, text=True, check=True).stdout.split()[1]
+    folder = FOLDER / f"{purpose}-python{version.rpartition('.')[0]}-{digest(requirements)}"
+    whole = folder / "whole"
+    with alone(folder):
+        if not whole.exists():
+            refuse_unfit_python()
+            print(f"getting what {requirements.relative_to(ROOT)} names into {folder}", file=sys.stderr)
+            make_environment(folder, requirements, python)
+            whole.touch()
+    return interpreter(folder)

@@ -10,18 +10,14 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-from cache import alone, pinned, pip, stop
+from cache import REQUIREMENTS, alone, download, stop
 from openblas import openblas_lines
 from platforms import PLATFORMS
 
 
 def unpack_openblas(wheel_platform, folder):
     with tempfile.TemporaryDirectory() as downloads:
-        pip(
-            *(sys.executable, "download", "--quiet", "--only-binary", ":all:", "--no-deps"),
-            *("--platform", wheel_platform, "--dest", downloads),
-            f"scipy-openblas32=={pinned('scipy-openblas32')}",
-        )
+        download(REQUIREMENTS / "openblas.txt", downloads, "--platform", wheel_platform)
         (wheel,) = Path(downloads).glob("*.whl")
         shutil.rmtree(folder, ignore_errors=True)
         with zipfile.ZipFile(wheel) as file:

@@ -28,7 +28,7 @@ def main():
         if makefile.exists():
             return
         print(f"making the development environment in {folder}", file=sys.stderr)
-        make_environment(folder, "-r", requirements)
+        make_environment(folder, requirements)
         lines = openblas_lines(package_folder(folder, "scipy_openblas32"))
         makefile.write_text("\n".join(lines) + "\n")
 

@@ -234,26 +234,27 @@ def keep(path, rows):
     whole.replace(path)
 
 
+def is_other(then, now):
+    return any(then[key] != now[key] for key in ("hash", "mesh"))
+
+
 def compare(before, rows):
-    """The number of cases that differ, after they are listed."""
+    """Lists the cases that differ; True when there are any, or nothing to compare."""
     if before["machine"] != machine():
         say(f"before was another machine, {before['machine']}: hashes may differ without reason.")
     common = [name for name in rows if name in before["cases"]]
-    differing = 0
-    for name in common:
+    differing = [name for name in common if is_other(before["cases"][name], rows[name])]
+    for name in differing:
         then, now = before["cases"][name], rows[name]
-        if then["mesh"] != now["mesh"]:
-            say(f"{name}: the mesh itself is another one")
-        elif then["hash"] != now["hash"]:
-            differing += 1
-            errors = f"E_RMS {then['erms']:.6f} -> {now['erms']:.6f}"
-            say(f"{name}: {then['hash']} -> {now['hash']}, {errors}")
+        errors = f"E_RMS {then['erms']:.6f} -> {now['erms']:.6f}"
+        mesh = "" if then["mesh"] == now["mesh"] else "; the mesh itself is another one"
+        say(f"{name}: {then['hash']} -> {now['hash']}, {errors}{mesh}")
     seconds = [sum(of[name]["seconds"] for name in common) for of in (before["cases"], rows)]
     say(
-        f"{len(common)} cases compared, {differing} differ; {len(rows) - len(common)} are not in the file;"
+        f"{len(common)} cases compared, {len(differing)} differ; {len(rows) - len(common)} are not in the file;"
         f" processor seconds {seconds[0]:.1f} before, {seconds[1]:.1f} now"
     )
-    return differing or not common
+    return len(differing) > 0 or not common
 
 
 def parse():

@@ -251,7 +251,8 @@ def compare(before, rows):
         say(f"{name}: {then['hash']} -> {now['hash']}, {errors}{mesh}")
     seconds = [sum(of[name]["seconds"] for name in common) for of in (before["cases"], rows)]
     say(
-        f"{len(common)} cases compared, {len(differing)} differ; {len(rows) - len(common)} are not in the file;"
+        f"{len(common)} cases compared, {len(differing)} differ;"
+        f" {len(rows) - len(common)} are not in the file;"
         f" processor seconds {seconds[0]:.1f} before, {seconds[1]:.1f} now"
     )
     return len(differing) > 0 or not common

@@ -189,7 +189,7 @@ $(replay): $(replay_objects) $(if $(target),$(library),$(native_objects)) $(open
 # ---- targets
 
 .PHONY: lib wheel extension extensions demo pictures test test-c test-python test-addon test-blenders test-windows \
-        test-sanitize coverage bench hashes fuzz fuzz-run fuzz-keep fuzz-merge lock format lint clean help
+        test-rebuild test-sanitize coverage bench hashes fuzz fuzz-run fuzz-keep fuzz-merge lock format lint clean help
 
 lib: $(library) ## build the library
 
@@ -197,9 +197,10 @@ lib: $(library) ## build the library
 wheel := build/wheels/ossify_native-$(version)-py3-none-$(WHEEL_TAG).whl
 ifdef target
 wheel: $(wheel)
-$(wheel): $(library) $(OPENBLAS_FILES) tools/wheel.py LICENSE blender_manifest.toml
+$(wheel): $(library) $(OPENBLAS_FILES) $(addprefix tools/,wheel.py archive.py bundled.py) $(wildcard licenses/*) \
+          LICENSE blender_manifest.toml
 	$(call quietly,pack,$@)$(venv_python) tools/wheel.py $@ $(version) $(library) $(OPENBLAS_FILES) \
-	 --license LICENSE=LICENSE OpenBLAS=$(OPENBLAS_LICENSE)
+	 --notice $(OPENBLAS_LICENSE)
 endif
 
 # tools/platforms.py knows more about them
@@ -208,12 +209,15 @@ this_platform = $(shell $(PYTHON) tools/platforms.py)
 make_wheel = $(MAKE) --no-print-directory wheel config=release target=$(1)
 
 extension: ## build/dist: the zip for this machine, built and validated by Blender's own tool
-	@$(call make_wheel,$(this_platform))
+	+@$(call make_wheel,$(this_platform))
 	@$(venv_python) tools/extension.py $(this_platform)
 
-extensions: ## build/dist: the zips for every platform
-	@$(foreach name,$(platforms),$(call make_wheel,$(name)) &&) true
-	@$(venv_python) tools/extension.py $(platforms)
+extensions: ## build/dist: the zips for every platform, and a bill of materials for each
+	+@$(foreach name,$(platforms),$(call make_wheel,$(name)) &&) true
+	@$(venv_python) tools/extension.py --materials $(platforms)
+
+test-rebuild: extension ## whether the zip for this machine has the same bytes when it is built again elsewhere
+	@$(venv_python) tools/rebuild.py $(this_platform)
 
 demo: ## build/demo: moving meshes, the rigs made of them, and a picture of both; prints a table
 	@$(venv_python) tools/blenders.py needed

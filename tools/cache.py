@@ -80,7 +80,7 @@ def attempt(command, limit, environment=None):
 
 def _pip(python, *arguments):
     """Tries again when it fails: networks do."""
-    command = [str(python), "-m", "pip", "--disable-pip-version-check", *map(str, arguments)]
+    command = [str(python), "-I", "-m", "pip", "--disable-pip-version-check", *map(str, arguments)]
     for wait in (*[PAUSE] * (TRIES - 1), 0):
         if attempt(command, PIP_LIMIT):
             return
@@ -108,7 +108,7 @@ def digest(requirements):
 def make_environment(folder, requirements, python=sys.executable):
     """A virtual environment with the packages of a file; its pip is the one that came with its Python."""
     shutil.rmtree(folder, ignore_errors=True)
-    if not attempt([str(python), "-m", "venv", str(folder)], PIP_LIMIT):
+    if not attempt([str(python), "-I", "-m", "venv", str(folder)], PIP_LIMIT):
         raise Unavailable(f"{python} could not make an environment in {folder} (see above).")
     install(interpreter(folder), requirements)
 

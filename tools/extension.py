@@ -1,7 +1,9 @@
-"""Makes the extension: python tools/extension.py PLATFORM...
+"""Makes the extension: python tools/extension.py [--materials] PLATFORM...
 
 Stages the add-on, the manifest and the wheels of the platforms in build/extension, and has Blender's own
-tool make build/dist/ossify-VERSION-PLATFORM.zip of it, one for each, and validate them.
+tool make build/dist/ossify-VERSION-PLATFORM.zip of it, one for each, and validate them. What is in a zip is
+packed again so that its bytes follow from nothing else. With --materials, a bill of materials lies beside
+each.
 """
 
 import re
@@ -9,8 +11,9 @@ import shutil
 import subprocess
 import sys
 
+import archive
 from blenders import builder
-from cache import ROOT, stop
+from cache import REQUIREMENTS, ROOT, environment, stop
 from platforms import PLATFORMS
 
 STAGE = ROOT / "build" / "extension"
@@ -50,6 +53,7 @@ def stage(platforms):
     shutil.rmtree(STAGE, ignore_errors=True)
     shutil.copytree(ROOT / "addon", STAGE, ignore=LEFT_OUT)
     shutil.copy(ROOT / "LICENSE", STAGE)
+    shutil.copytree(ROOT / "licenses", STAGE / "licenses")
     (STAGE / "blender_manifest.toml").write_text(staged_manifest(platforms), encoding="utf-8")
     (STAGE / "wheels").mkdir()
     for name in platforms:
@@ -62,8 +66,19 @@ def ask(*command):
         stop(f"Blender's extension tool refuses:\n{done.stdout}{done.stderr}")
 
 
+def note_materials(platform):
+    pin = (REQUIREMENTS / "openblas.in").read_text(encoding="utf-8")
+    openblas = re.search(r"^scipy-openblas32==(\S+)", pin, re.MULTILINE).group(1)
+    path = zip_path(platform)
+    tool = ROOT / "tools" / "materials.py"
+    done = subprocess.run([environment("materials"), tool, path, openblas, path.with_suffix(".cdx.json")])
+    if done.returncode != 0:
+        stop(f"{path.name} has no bill of materials (see above).")
+
+
 def main():
-    platforms = sys.argv[1:]
+    with_materials = sys.argv[1:2] == ["--materials"]
+    platforms = sys.argv[1 + with_materials :]
     unknown = [name for name in platforms if name not in PLATFORMS]
     if unknown or not platforms:
         stop(f"no extension is made for {', '.join(unknown) or 'nothing'}, only for {', '.join(PLATFORMS)}.")
@@ -72,11 +87,14 @@ def main():
     ask(*builder("build"), "--split-platforms", "--source-dir", STAGE, "--output-dir", DIST)
     for name in platforms:
         path = zip_path(name)
+        archive.write(path, archive.read(path))
         ask(*builder("validate"), path)
         size = path.stat().st_size
         print(f"  {path.relative_to(ROOT)}  {size / 1e6:.1f} MB")
         if size > MOST_BYTES:
             stop(f"{path.name} has {size} bytes; {MOST_BYTES} are the most that should be asked of people.")
+        if with_materials:
+            note_materials(name)
 
 
 if __name__ == "__main__":

@@ -1,16 +1,18 @@
-"""Packs the library into a wheel: python tools/wheel.py WHEEL VERSION FILE... --license NAME=FILE...
+"""Packs the library into a wheel: python tools/wheel.py WHEEL VERSION FILE... --notice FILE
 
-Blender installs it with the extension, pip without Blender. The same files give the same bytes.
+Blender installs it with the extension, pip without Blender. The same files give the same bytes. The licences
+of all that is in the files go in, too; FILE is what scipy-openblas32 itself says of them.
 """
 
 import argparse
 import base64
 import hashlib
-import zipfile
 from pathlib import Path
 
-from cache import stop
-from needs import trouble
+import archive
+import bundled
+import needs
+from cache import ROOT, stop
 
 INIT = '''"""libossify, the library behind the Ossify extension for Blender, with the OpenBLAS it needs."""
 
@@ -29,7 +31,7 @@ Metadata-Version: 2.4
 Name: ossify_native
 Version: {version}
 Summary: libossify, which turns moving meshes into rigs; the library behind the Ossify extension for Blender
-License-Expression: GPL-3.0-or-later AND BSD-3-Clause AND GPL-3.0-or-later WITH GCC-exception-3.1
+License-Expression: {expression}
 {license_files}
 Requires-Python: >=3.10
 """
@@ -42,14 +44,17 @@ Tag: {tag}
 """
 
 
-def contents(version, tag, files, licenses):
+def contents(version, tag, files, parts):
     """{path in the wheel: bytes}; all but RECORD"""
     info = f"ossify_native-{version}.dist-info"
-    library = next(file for file in files if file.name.startswith("libossify."))
-    paths = {f"ossify_native/{file.name}": file.read_bytes() for file in files}
-    paths["ossify_native/__init__.py"] = INIT.format(version=version, library=library.name).encode()
+    library = next(name for name in files if name.startswith("libossify."))
+    paths = {f"ossify_native/{name}": data for name, data in files.items()}
+    paths["ossify_native/__init__.py"] = INIT.format(version=version, library=library).encode()
+    licenses = {"LICENSE": ROOT / "LICENSE"} | {part.text: bundled.TEXTS / part.text for part in parts}
     names = "\n".join(f"License-File: {name}" for name in licenses)
-    paths[f"{info}/METADATA"] = METADATA.format(version=version, license_files=names).encode()
+    expression = bundled.expression(parts)
+    metadata = METADATA.format(version=version, expression=expression, license_files=names)
+    paths[f"{info}/METADATA"] = metadata.encode()
     paths[f"{info}/WHEEL"] = WHEEL.format(tag=tag).encode()
     for name, file in licenses.items():
         paths[f"{info}/licenses/{name}"] = file.read_bytes()
@@ -64,20 +69,8 @@ def record(info, paths):
     return "\n".join([*lines, f"{info}/RECORD,,", ""]).encode()
 
 
-def write(wheel, paths):
-    wheel.parent.mkdir(parents=True, exist_ok=True)
-    with zipfile.ZipFile(wheel, "w") as file:
-        for path, data in paths.items():
-            entry = zipfile.ZipInfo(path)  # of 1980, on every machine
-            entry.create_system = 3
-            shared = not path.endswith((".py", "/METADATA", "/WHEEL", "/RECORD")) and "/licenses/" not in path
-            entry.external_attr = (0o100755 if shared else 0o100644) << 16
-            file.writestr(entry, data, zipfile.ZIP_DEFLATED, 9)
-
-
-def license_pair(text):
-    name, _, file = text.partition("=")
-    return name, Path(file)
+def is_shared(path):
+    return not path.endswith((".py", "/METADATA", "/WHEEL", "/RECORD")) and "/licenses/" not in path
 
 
 def main():
@@ -85,16 +78,18 @@ def main():
     parser.add_argument("wheel", type=Path)
     parser.add_argument("version")
     parser.add_argument("files", type=Path, nargs="+")
-    parser.add_argument("--license", type=license_pair, nargs="+", default=[])
+    parser.add_argument("--notice", type=Path, required=True)
     asked = parser.parse_args()
-    unloadable = trouble(asked.files)
-    if unloadable:
-        stop(unloadable)
+    files = {file.name: file.read_bytes() for file in asked.files}
+    parts = bundled.parts_of_all(files)
+    sentence = needs.trouble(asked.files) or bundled.trouble(parts, asked.notice.read_bytes())
+    if sentence:
+        stop(sentence)
     tag = "-".join(asked.wheel.stem.split("-")[2:])
-    info, paths = contents(asked.version, tag, asked.files, dict(asked.license))
+    info, paths = contents(asked.version, tag, files, parts)
     paths = dict(sorted(paths.items()))
     paths[f"{info}/RECORD"] = record(info, paths)  # the format wants it last
-    write(asked.wheel, paths)
+    archive.write(asked.wheel, paths, is_shared)
 
 
 if __name__ == "__main__":

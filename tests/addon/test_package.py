@@ -46,4 +46,4 @@ def test_nothing_but_the_addon_was_installed():
     rooms = set(
         "base convert edit files motion native options put_back record refit rig skeleton track ui".split()
     )
-    assert others <= {"blender_manifest.toml", "LICENSE", "wheels", *rooms}, others
+    assert others <= {"blender_manifest.toml", "LICENSE", "licenses", "wheels", *rooms}, others

@@ -86,3 +86,61 @@ def test_no_registry_is_named():
     for name in filter(None, listed.stdout.split("\0")):
         data = (ROOT / name).read_bytes() if (ROOT / name).is_file() else b""
         assert not [host for host in hosts if host.encode() in data and name != "tools/lock.py"], name
+
+
+# ---- what is shipped
+
+
+@pytest.fixture
+def tools(monkeypatch):
+    monkeypatch.syspath_prepend(str(TOOLS))
+
+
+@pytest.mark.usefixtures("tools")
+def test_a_zip_is_the_same_bytes_whenever_it_is_packed(tmp_path, monkeypatch):
+    import archive
+
+    entries = {"a/b.py": b"pass\n" * 100, "wheels/c.whl": bytes(1000)}
+    archive.write(tmp_path / "first.zip", entries)
+    monkeypatch.setenv("TZ", "Pacific/Kiritimati")
+    with zipfile.ZipFile(tmp_path / "other.zip", "w") as file:  # as the tools of others pack it: by the clock
+        for name in reversed(entries):
+            file.writestr(name, entries[name])
+    assert (tmp_path / "other.zip").read_bytes() != (tmp_path / "first.zip").read_bytes()
+    archive.write(tmp_path / "other.zip", archive.read(tmp_path / "other.zip"))
+    assert (tmp_path / "other.zip").read_bytes() == (tmp_path / "first.zip").read_bytes()
+    assert archive.read(tmp_path / "first.zip") == entries
+
+
+@pytest.mark.usefixtures("tools")
+def test_the_licence_of_everything_that_is_inside_is_there():
+    import bundled
+
+    for part in bundled.PARTS:
+        if part.name != "libquadmath":  # it is in none of the libraries
+            assert (bundled.TEXTS / part.text).read_text(encoding="utf-8").strip()
+    assert {path.name for path in bundled.TEXTS.iterdir()} == {part.text for part in bundled.PARTS} - {""}
+
+
+@pytest.mark.usefixtures("tools")
+def test_the_openblas_at_hand_holds_what_is_known_of_it():
+    import bundled
+    import scipy_openblas32
+
+    folder = Path(scipy_openblas32.get_lib_dir())
+    library = next(file for file in folder.iterdir() if file.suffix in (".so", ".dll", ".dylib"))
+    found = bundled.parts_of_all({library.name: library.read_bytes()})
+    assert {"OpenBLAS", "LAPACK"} < {part.name for part in found}
+    (notice,) = folder.parents[1].glob("scipy_openblas32-*.dist-info/licenses/LICENSE*")
+    assert bundled.trouble(found, notice.read_bytes()) is None
+    assert bundled.trouble(found, b"another licence").startswith("scipy-openblas32 has other licences")
+
+
+@pytest.mark.usefixtures("tools")
+def test_libquadmath_would_be_noticed():
+    """By the limbs of 10^512, however wide they are: as in every libquadmath that prints a number."""
+    import bundled
+
+    data = b"\0" * 99 + (10**512).to_bytes(216, "little") + b"OpenBLAS ... scipy_cblas_dgemm DPOTRF"
+    found = bundled.parts_of_all({"libblas.so": data})
+    assert bundled.trouble(found, b"").startswith("libblas.so holds libquadmath (LGPL-2.1-or-later)")

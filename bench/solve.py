@@ -158,6 +158,11 @@ def report(info):
         "stage_seconds": stages,
         "rms_percent": info.rms_percent,
         "maximum_percent": info.maximum_percent,
+        "normal_degrees": info.normal_degrees,
+        "bumps": info.bumps,
+        "rest_normal_degrees": info.rest_normal_degrees,
+        "rest_bumps": info.rest_bumps,
+        "rest_percent": info.rest_percent,
         "version": native.version(),
     }
     return {key: None if isinstance(v, float) and not math.isfinite(v) else v for key, v in values.items()}

@@ -229,6 +229,12 @@ typedef struct ossify_info {
     double erms;            /* 1000 sqrt(sum |x - y|^2 / (3 V F)), the rest scaled to the tight unit sphere */
     double rms_percent;     /* root mean square distance, percent of the rest's box diagonal */
     double maximum_percent; /* largest distance, likewise */
+    double
+        normal_degrees; /* root mean square angle of the faces' normals to the observed ones, weighted by area */
+    double bumps; /* root mean square of r_v - mean of r beside v, r = replayed - observed, in mean edges */
+    double rest_normal_degrees; /* both of the rest pose against the given one; */
+    double rest_bumps;          /* these four -1 without triangles, or without a rest pose to compare with */
+    double rest_percent; /* root mean square distance of the rest pose from the given one, percent as above */
     double stage_seconds[OSSIFY_STAGES];
     char message[OSSIFY_MESSAGE_LENGTH]; /* one sentence; empty when there is nothing to say */
 } ossify_info;
@@ -239,11 +245,16 @@ typedef struct ossify_evaluation {
     float *frames;        /* [f][v][3] as replayed */
     double *vertex_error; /* [v] root mean square distance over the frames, in the input's units */
     double *frame_error;  /* [f] root mean square distance over the vertices, likewise */
+    double *
+        vertex_degrees; /* [v] root mean square angle of the normals of the faces around, -1 without triangles */
     double erms;
     double rms; /* input's units */
     double maximum;
-    double diagonal; /* of the rest's bounding box */
-    double radius;   /* of the rest's tight sphere */
+    double diagonal;              /* of the rest's bounding box */
+    double radius;                /* of the rest's tight sphere */
+    double normal_degrees, bumps; /* as in ossify_info; so the next two */
+    double rest_normal_degrees, rest_bumps;
+    double rest_moved; /* root mean square, input's units */
     int64_t worst_vertex;
     int64_t worst_frame;
 } ossify_evaluation;
@@ -261,7 +272,7 @@ OSSIFY_API void ossify_default_settings(ossify_settings *settings);
 /* Decomposes the motion into bones (SSDR); see docs/decomposition.md.
  *
  * Memory, besides the caller's arrays: at most twice the frames as float, 64 MB, 1 kB by bone and frame,
- * and for a surface, or points without faces, (440 + 40 influences + 40 threads + bones / 4) bytes a
+ * and for a surface, or points without faces, (740 + 40 influences + 40 threads + bones / 4) bytes a
  * vertex. */
 OSSIFY_API int64_t ossify_decompose(const ossify_poses *poses, const ossify_settings *settings,
                                     ossify_rig *rig, ossify_info *info);

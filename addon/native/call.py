@@ -10,7 +10,7 @@ import numpy as np
 from . import header
 from .arguments import address, as_array, choice, pairs, real, whole
 from .errors import OssifyError, refuse
-from .nouns import HELD, Info, Progress, Rig, Settings, Skeleton, Wishes
+from .nouns import HELD, Info, Progress, Rig, Settings, Skeleton, Wishes, known
 
 
 def progress_of(struct: header.Progress) -> Progress:
@@ -149,6 +149,11 @@ class Call:
             seconds,
             dict(zip(header.STAGES, info.stage_seconds, strict=True)),
             self.message(),
+            known(info.normal_degrees),
+            known(info.bumps),
+            known(info.rest_normal_degrees),
+            known(info.rest_bumps),
+            known(info.rest_percent),
         )
         return rig, *skeleton, info
 

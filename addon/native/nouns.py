@@ -136,6 +136,17 @@ class Info(NamedTuple):
     seconds: float  # of the whole call
     stage_seconds: dict[str, float]
     message: str
+    # how well the surface is kept; None without triangles, or without a rest pose to compare with
+    normal_degrees: float | None = None  # of the faces' normals in the frames, root mean square
+    bumps: float | None = None  # of the error between neighbours, in mean edges
+    rest_normal_degrees: float | None = None  # both of the rest pose against the given one
+    rest_bumps: float | None = None
+    rest_percent: float | None = None  # how far it moved
+
+
+def known(figure: float) -> float | None:
+    """A figure that the library may not have, which it then says by -1."""
+    return None if figure < 0 else figure
 
 
 class Evaluation(NamedTuple):
@@ -149,6 +160,13 @@ class Evaluation(NamedTuple):
     radius: float
     worst_vertex: int
     worst_frame: int
+    # with triangles, else None:
+    vertex_degrees: np.ndarray | None  # [v] of the normals around, root mean square
+    normal_degrees: float | None
+    bumps: float | None
+    rest_normal_degrees: float | None
+    rest_bumps: float | None
+    rest_moved: float
 
 
 @dataclasses.dataclass

@@ -13,7 +13,7 @@ from .arguments import address, whole
 from .call import Call, Room, articulation, decomposition, progress_of
 from .errors import refuse
 from .loading import library
-from .nouns import Evaluation, Info, Progress, Rig, Settings, Skeleton, Wishes
+from .nouns import Evaluation, Info, Progress, Rig, Settings, Skeleton, Wishes, known
 
 Watch = Callable[[Progress], object]
 
@@ -138,9 +138,12 @@ def add_bone(
     return grown
 
 
-def evaluate(rest, frames, rig: Rig, replay: bool = True) -> Evaluation:
-    """Replays the rig and measures it against the frames; replay=False leaves the replayed frames out."""
-    call = Call(rest, frames, None, None)
+def evaluate(rest, frames, rig: Rig, replay: bool = True, triangles=None) -> Evaluation:
+    """Replays the rig and measures it against the frames; replay=False leaves the replayed frames out.
+
+    Only with triangles is there a surface to measure.
+    """
+    call = Call(rest, frames, triangles, None)
     if rig.transforms is None or rig.influence_bones is None or rig.influence_weights is None:
         refuse("The rig lacks transforms or weights: only a whole rig can be evaluated.")
     call.settings.bones = call.settings.influences = 1  # room for the rig and no more
@@ -148,14 +151,27 @@ def evaluate(rest, frames, rig: Rig, replay: bool = True) -> Evaluation:
     replayed = np.empty_like(call.frames) if replay else None
     vertex_error = np.zeros(call.frames.shape[1])
     frame_error = np.zeros(call.frames.shape[0])
+    vertex_degrees = None if triangles is None else np.zeros(call.frames.shape[1])
     evaluation = header.sized(
         header.Evaluation,
         frames=address(replayed),
         vertex_error=address(vertex_error),
         frame_error=address(frame_error),
+        vertex_degrees=address(vertex_degrees),
     )
     poses, _, rig_ref, info = call.refs()
     library().ossify_evaluate(poses, rig_ref, None, ctypes.byref(evaluation), info)
     call.raise_refusal()
     scalars = ("erms", "rms", "maximum", "diagonal", "radius", "worst_vertex", "worst_frame")
-    return Evaluation(replayed, vertex_error, frame_error, *(getattr(evaluation, name) for name in scalars))
+    return Evaluation(
+        replayed,
+        vertex_error,
+        frame_error,
+        *(getattr(evaluation, name) for name in scalars),
+        vertex_degrees,
+        known(evaluation.normal_degrees),
+        known(evaluation.bumps),
+        known(evaluation.rest_normal_degrees),
+        known(evaluation.rest_bumps),
+        evaluation.rest_moved,
+    )

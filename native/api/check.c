@@ -25,8 +25,8 @@ _Static_assert(sizeof(ossify_poses) == 7 * 8, "no padding");
 _Static_assert(sizeof(ossify_progress) == 7 * 8, "no padding");
 _Static_assert(sizeof(ossify_settings) == 24 * 8, "no padding");
 _Static_assert(sizeof(ossify_rig) == 13 * 8, "no padding");
-_Static_assert(sizeof(ossify_info) == (7 + OSSIFY_STAGES) * 8 + OSSIFY_MESSAGE_LENGTH, "no padding");
-_Static_assert(sizeof(ossify_evaluation) == 11 * 8, "no padding");
+_Static_assert(sizeof(ossify_info) == (12 + OSSIFY_STAGES) * 8 + OSSIFY_MESSAGE_LENGTH, "no padding");
+_Static_assert(sizeof(ossify_evaluation) == 17 * 8, "no padding");
 _Static_assert(sizeof(ossify_skeleton) == 22 * 8, "no padding");
 
 /* ---- structs, settings, pointers ---- */
@@ -224,7 +224,8 @@ static int bad_evaluation(ossify_info *info, const ossify_evaluation *evaluation
     return bad_struct(info, "evaluation", "ossify_evaluation", evaluation, sizeof *evaluation) ||
            bad_option(info, "evaluation.frames", evaluation->frames, sizeof(float)) ||
            bad_option(info, "evaluation.vertex_error", evaluation->vertex_error, sizeof(double)) ||
-           bad_option(info, "evaluation.frame_error", evaluation->frame_error, sizeof(double));
+           bad_option(info, "evaluation.frame_error", evaluation->frame_error, sizeof(double)) ||
+           bad_option(info, "evaluation.vertex_degrees", evaluation->vertex_degrees, sizeof(double));
 }
 
 static int bad_pairs_shape(ossify_info *info, const char *name, int64_t count, const int32_t *pairs) {
@@ -266,7 +267,15 @@ int check_info(ossify_info *info) {
     if (info == NULL || info->struct_size != (int64_t)sizeof *info) {
         return 0;
     }
-    *info = (ossify_info){.struct_size = sizeof *info, .erms = -1, .rms_percent = -1, .maximum_percent = -1};
+    *info = (ossify_info){.struct_size = sizeof *info,
+                          .erms = -1,
+                          .rms_percent = -1,
+                          .maximum_percent = -1,
+                          .normal_degrees = -1,
+                          .bumps = -1,
+                          .rest_normal_degrees = -1,
+                          .rest_bumps = -1,
+                          .rest_percent = -1};
     return 1;
 }
 

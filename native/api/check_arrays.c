@@ -344,10 +344,10 @@ int64_t check_arrays_decompose(Call *call, const ossify_poses *poses, const ossi
 }
 
 int64_t check_arrays_evaluate(Call *call, const ossify_poses *poses, const ossify_rig *rig) {
-    return status_of(call,
-                     bad_rest(call, "rest", poses->rest, poses->vertex_count) || bad_frames(call, poses) ||
-                         bad_rest(call, "rig.rest", rig->rest, poses->vertex_count) ||
-                         bad_transforms(call, poses, rig) || bad_weights(call, poses, rig, find_weights));
+    return status_of(
+        call, bad_rest(call, "rest", poses->rest, poses->vertex_count) || bad_triangles(call, poses) ||
+                  bad_frames(call, poses) || bad_rest(call, "rig.rest", rig->rest, poses->vertex_count) ||
+                  bad_transforms(call, poses, rig) || bad_weights(call, poses, rig, find_weights));
 }
 
 int64_t check_arrays_connect(Call *call, const ossify_poses *poses, const ossify_rig *rig,

@@ -16,6 +16,11 @@ static void write_info(ossify_info *info, const ossify_rig *rig, const ossify_ev
     info->erms = evaluation->erms;
     info->rms_percent = 100 * evaluation->rms / size;
     info->maximum_percent = 100 * evaluation->maximum / size;
+    info->normal_degrees = evaluation->normal_degrees;
+    info->bumps = evaluation->bumps;
+    info->rest_normal_degrees = evaluation->rest_normal_degrees;
+    info->rest_bumps = evaluation->rest_bumps;
+    info->rest_percent = 100 * evaluation->rest_moved / size;
 }
 
 /* Room for measuring comes before the work: a rig once solved is not lost for want of it. */

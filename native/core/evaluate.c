@@ -8,6 +8,8 @@
  * al. 2010). The given rest is the poses'; without one, it is the rig's. A rest without size counts as
  * size 1.
  *
+ * What distances do not tell, how well the surface is kept, is measured beside it (surface.c).
+ *
  * Written to be read, from the definition; the solver's moments are checked against it, so it shares
  * nothing with them. A few frames are replayed at once, because their arithmetic is the same, and by wider
  * vectors where the processor has them. Vertices are dealt out in chunks of a fixed size, each sum runs in the
@@ -19,11 +21,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/surface.h"
 #include "math/sphere.h"
 
 enum {
     CHUNK_VERTICES = 256,
-    ABREAST = 8 /* frames that are replayed at once */
+    ABREAST = SURFACE_ABREAST /* frames that are replayed at once */
 };
 
 typedef struct Worst {
@@ -46,6 +49,8 @@ struct Measure {
     int64_t end_frame;          /* and behind the last */
     double (*abreast)[ABREAST]; /* [b][12] their transforms */
     const float *x[ABREAST];    /* [v][3] their positions */
+    Surface *surface;           /* and how well it is kept in them, */
+    float *seen;                /* [v][2][3][ABREAST] by x and y - x; NULL: there is none */
     double counts[ABREAST];     /* 1; 0 past the last frame, whose positions stand there again */
 };
 
@@ -104,7 +109,8 @@ INSIDE void replay(const Measure *measure, const Followed *followed, int a, doub
 
 /* A double beyond the range of float has no defined conversion. */
 INSIDE float as_float(double x) {
-    return (float)fmin(fmax(x, -(double)FLT_MAX), (double)FLT_MAX);
+    const double above = x < -(double)FLT_MAX ? -(double)FLT_MAX : x;
+    return (float)(above > (double)FLT_MAX ? (double)FLT_MAX : above);
 }
 
 /* x of a vertex in the frames at hand */
@@ -125,6 +131,17 @@ INSIDE void write_vertex(const Measure *measure, int64_t v, double y[3][ABREAST]
     }
 }
 
+/* What the surface is measured by. */
+INSIDE void show_vertex(const Measure *measure, int64_t v, double x[3][ABREAST], double y[3][ABREAST]) {
+    float *seen = measure->seen + 6 * ABREAST * v;
+    for (int a = 0; a < 3; a++) {
+        for (int g = 0; g < ABREAST; g++) {
+            seen[ABREAST * a + g] = (float)x[a][g];
+            seen[ABREAST * (3 + a) + g] = as_float((y[a][g] - x[a][g]) * measure->counts[g]);
+        }
+    }
+}
+
 /* |x - y|^2 of one vertex in each of the frames at hand; returns the largest. */
 INSIDE double measure_vertex(const Measure *measure, int64_t v, double distance2[ABREAST]) {
     double x[3][ABREAST], y[3][ABREAST], most = 0;
@@ -140,6 +157,9 @@ INSIDE double measure_vertex(const Measure *measure, int64_t v, double distance2
     }
     for (int g = 0; g < ABREAST; g++) {
         most = distance2[g] > most ? distance2[g] : most;
+    }
+    if (measure->seen != NULL) {
+        show_vertex(measure, v, x, y);
     }
     if (measure->replayed != NULL) {
         write_vertex(measure, v, y);
@@ -198,6 +218,7 @@ static void measure_abreast(Call *call, Measure *measure) {
             measure->frame_sum[f] += measure->chunk_sum[c * ABREAST + f - measure->first_frame];
         }
     }
+    surface_add(call, measure->surface, measure->counts);
 }
 
 /* 0 when cancelled. Measuring ends the call only once its rig is written. */
@@ -210,6 +231,7 @@ static int measure_frames(Call *call, Measure *measure) {
     for (int c = 0; c < measure->chunks; c++) {
         measure->worst[c] = (Worst){-1, 0, 0};
     }
+    surface_begin(measure->surface);
     for (int64_t f = 0; f < frames; f = measure->end_frame) {
         measure->first_frame = f;
         measure->end_frame = frames - f < ABREAST ? frames : f + ABREAST;
@@ -274,6 +296,46 @@ static void write_figures(const Measure *measure, ossify_evaluation *evaluation)
     evaluation->worst_frame = worst.frame;
 }
 
+/* Root mean square distance of the rig's rest from the given one. */
+static double rest_moved(const ossify_poses *poses, const ossify_rig *rig) {
+    double sum = 0;
+    for (int64_t i = 0; i < 3 * poses->vertex_count && poses->rest != NULL; i++) {
+        const double d = (double)rig->rest[i] - (double)poses->rest[i];
+        sum += d * d;
+    }
+    return sqrt(sum / (double)poses->vertex_count);
+}
+
+/* The surface in all frames, then in the rest pose, if there is one to compare with. */
+static void write_surface(Call *call, Measure *measure, ossify_evaluation *evaluation) {
+    const ossify_poses *poses = measure->poses;
+    const float *rest = poses->rest != NULL ? poses->rest : measure->rig->rest;
+    const double counts[ABREAST] = {1};
+    SurfaceFigures figures = surface_figures(measure->surface, rest);
+    evaluation->normal_degrees = figures.normal_degrees;
+    evaluation->bumps = figures.bumps;
+    if (evaluation->vertex_degrees != NULL) {
+        surface_vertex_degrees(measure->surface, evaluation->vertex_degrees);
+    }
+    evaluation->rest_moved = rest_moved(poses, measure->rig);
+    evaluation->rest_normal_degrees = evaluation->rest_bumps =
+        poses->rest == NULL || measure->seen == NULL ? -1 : 0;
+    if (evaluation->rest_normal_degrees < 0 || evaluation->rest_moved == 0) {
+        return;
+    }
+    memset(measure->seen, 0, 6 * ABREAST * (size_t)poses->vertex_count * sizeof *measure->seen);
+    for (int64_t i = 0; i < 3 * poses->vertex_count; i++) {
+        float *seen = measure->seen + (6 * (i / 3) + i % 3) * ABREAST;
+        seen[0] = poses->rest[i];
+        seen[3 * ABREAST] = as_float((double)measure->rig->rest[i] - (double)poses->rest[i]);
+    }
+    surface_begin(measure->surface);
+    surface_add(call, measure->surface, counts);
+    figures = surface_figures(measure->surface, rest);
+    evaluation->rest_normal_degrees = figures.normal_degrees;
+    evaluation->rest_bumps = figures.bumps;
+}
+
 Measure *evaluate_take(Call *call, const ossify_poses *poses, int64_t bones) {
     Arena *arena = &call->arena;
     Measure *measure = arena_take(arena, 1, sizeof *measure);
@@ -286,7 +348,12 @@ Measure *evaluate_take(Call *call, const ossify_poses *poses, int64_t bones) {
     measure->chunk_sum = arena_take(arena, ABREAST * (size_t)measure->chunks, sizeof(double));
     measure->abreast = arena_take(arena, 12 * (size_t)bones, sizeof *measure->abreast);
     measure->worst = arena_take(arena, (size_t)measure->chunks, sizeof(Worst));
-    return arena->failed ? NULL : measure;
+    measure->surface = surface_take(call, poses);
+    if (arena->failed) {
+        return NULL;
+    }
+    measure->seen = surface_seen(measure->surface);
+    return measure;
 }
 
 int64_t evaluate(Call *call, Measure *measure, const ossify_poses *poses, const ossify_rig *rig,
@@ -300,5 +367,6 @@ int64_t evaluate(Call *call, Measure *measure, const ossify_poses *poses, const 
     }
     write_errors(measure, evaluation);
     write_figures(measure, evaluation);
+    write_surface(call, measure, evaluation);
     return OSSIFY_CONVERGED;
 }

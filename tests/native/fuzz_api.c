@@ -396,14 +396,18 @@ static int64_t run_job(Case *c, int manner, int articulates) {
 
 static void run_evaluate(Case *c) {
     float *frames = calloc(MOST_FRAMES * MOST_VERTICES * 3, sizeof *frames);
-    double vertex_error[MOST_VERTICES], frame_error[MOST_FRAMES];
-    ossify_evaluation evaluation = {
-        sizeof evaluation, frames, vertex_error, frame_error, 0, 0, 0, 0, 0, 0, 0};
+    double vertex_error[MOST_VERTICES], frame_error[MOST_FRAMES], vertex_degrees[MOST_VERTICES];
+    ossify_evaluation evaluation = {.struct_size = sizeof evaluation,
+                                    .frames = frames,
+                                    .vertex_error = vertex_error,
+                                    .frame_error = frame_error,
+                                    .vertex_degrees = vertex_degrees};
     int64_t status = ossify_evaluate(&c->poses, &c->rig, &c->settings, &evaluation, &c->info);
     check_status(c, status);
     if (status >= 0) {
         MUST(evaluation.rms >= 0 && evaluation.maximum >= evaluation.rms * 0.999999);
         MUST(evaluation.worst_vertex >= 0 && evaluation.worst_vertex < c->poses.vertex_count);
+        MUST(!(evaluation.normal_degrees > 180.000001) && !(evaluation.rest_normal_degrees > 180.000001));
         MUST(evaluation.worst_frame >= 0 && evaluation.worst_frame < c->poses.frame_count);
     }
     free(frames);

@@ -370,3 +370,59 @@ def test_memory_grows_with_the_vertices_as_the_header_says(faces):
     (small, few_vertices), (large, many_vertices) = peak_memory(20000, faces), peak_memory(40000, faces)
     a_vertex = 2 * 20 * 12 + 440 + 40 * 4 + 40 * 1 + 8 / 4
     assert large - small <= a_vertex * (many_vertices - few_vertices)
+
+
+def _normals(points, triangles):
+    a, b, c = (points[triangles[:, corner]].astype(float) for corner in range(3))
+    return np.cross(b - a, c - a)
+
+
+def _surface(observed, replayed, triangles, rest):
+    """Area-weighted root mean square angle of the normals in degrees, and of the bumps in mean edges."""
+    edges = np.sort(
+        np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]]), axis=1
+    )
+    a, b = np.unique(edges, axis=0).T
+    beside = np.zeros((len(rest), len(rest)))
+    beside[a, b] = beside[b, a] = 1
+    beside /= beside.sum(axis=1, keepdims=True)
+    edge = np.mean(np.linalg.norm(rest[a].astype(float) - rest[b], axis=1))
+    turned = area = bumps = 0.0
+    for x, y in zip(observed, replayed, strict=True):
+        n, m = _normals(x, triangles), _normals(y, triangles)
+        sizes = np.linalg.norm(n, axis=1)
+        angles = np.arctan2(np.linalg.norm(np.cross(n, m), axis=1), np.sum(n * m, axis=1))
+        turned, area = turned + np.sum(sizes * angles**2), area + np.sum(sizes)
+        error = y.astype(float) - x
+        bumps += np.sum((error - beside @ error) ** 2) / len(rest) / len(observed)
+    return np.degrees(np.sqrt(turned / area)), np.sqrt(bumps) / edge
+
+
+def test_the_surface_is_measured_by_normals_and_bumps(eel):
+    rig, info = native.decompose(eel.rest, eel.frames, eel.triangles, few(rest_mode="free", bones=2))
+    found = native.evaluate(eel.rest, eel.frames, rig, triangles=eel.triangles)
+    degrees, bumps = _surface(eel.frames, found.frames, eel.triangles, eel.rest)
+    rest_degrees, rest_bumps = _surface(eel.rest[None], rig.rest[None], eel.triangles, eel.rest)
+    assert degrees > 0.1
+    assert rest_degrees > 0.1
+    moved = np.sqrt(np.mean(np.sum((rig.rest.astype(float) - eel.rest) ** 2, axis=1)))
+    for figures in (info, found):
+        assert figures.normal_degrees == pytest.approx(degrees, rel=1e-3)
+        assert figures.bumps == pytest.approx(bumps, rel=1e-3)
+        assert figures.rest_normal_degrees == pytest.approx(rest_degrees, rel=1e-5)
+        assert figures.rest_bumps == pytest.approx(rest_bumps, rel=1e-5)
+    assert info.rest_percent == pytest.approx(100 * moved / found.diagonal)
+    assert found.vertex_degrees.shape == (len(eel.rest),)
+    assert found.vertex_degrees.max() >= degrees
+
+
+def test_without_triangles_there_is_no_surface_to_measure(eel):
+    rig, info = native.decompose(eel.rest, eel.frames, None, few())
+    assert info.normal_degrees is info.bumps is info.rest_normal_degrees is info.rest_bumps is None
+    assert native.evaluate(eel.rest, eel.frames, rig).vertex_degrees is None
+
+
+def test_triangles_that_name_no_vertex_are_refused_by_an_evaluation(eel):
+    rig, _ = native.decompose(eel.rest, eel.frames, eel.triangles, few())
+    with pytest.raises(native.OssifyError, match="triangles"):
+        native.evaluate(eel.rest, eel.frames, rig, triangles=eel.triangles + 1000)

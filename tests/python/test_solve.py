@@ -114,6 +114,15 @@ def test_a_budget_finds_the_number_of_bones(sequence):
     assert answer(sequence, "--budget", 1, "--budget-kind", "max")["maximum_percent"] <= 1
 
 
+def test_the_surface_is_among_the_figures(sequence):
+    said = answer(sequence, "--bones", 3, "--rest", "kept")
+    assert 0 < said["normal_degrees"] < 90
+    assert 0 < said["bumps"] < 1
+    assert 0 < said["rest_normal_degrees"] < 90
+    still = answer(sequence, "--bones", 3, "--rest", "fixed")
+    assert still["rest_normal_degrees"] == still["rest_bumps"] == still["rest_percent"] == 0
+
+
 @pytest.mark.parametrize("count", [("--bones", 3), ("--budget", 2), ("--auto-bones",)], ids=lambda c: c[0])
 @pytest.mark.parametrize("kind", ["hierarchy", "articulated"])
 def test_a_skeleton_joins_the_bones(sequence, eel, tmp_path, kind, count):

@@ -42,8 +42,9 @@ enum {
     OSSIFY_REACHED = 2,           /* settings.until was reached */
     OSSIFY_BAD_ARGUMENT = -1,     /* message names the array, the index and the value */
     OSSIFY_OUT_OF_MEMORY = -2,
-    OSSIFY_CANCELLED = -3,    /* by the caller; the rig is untouched */
-    OSSIFY_THREAD_FAILED = -4 /* the system refused a thread */
+    OSSIFY_CANCELLED = -3,     /* by the caller; the rig is untouched */
+    OSSIFY_THREAD_FAILED = -4, /* the system refused a thread */
+    OSSIFY_NO_ANSWER = -5      /* what came out is no rig: message names the first number at fault */
 };
 
 /* settings.bone_kind */
@@ -259,6 +260,43 @@ typedef struct ossify_evaluation {
     int64_t worst_frame;
 } ossify_evaluation;
 
+/* Where ossify_add_bone puts the bone. */
+typedef struct ossify_place {
+    int64_t struct_size;
+    int64_t vertex; /* around this one; -1: where the error is most */
+    int64_t split;  /* out of this bone; -1: out of all around */
+} ossify_place;
+
+/* Of ossify_bone_costs. */
+typedef struct ossify_costs {
+    int64_t struct_size;
+    double *costs; /* [rig.bones] */
+} ossify_costs;
+
+/* The verbs, each also a function of its own below. */
+enum {
+    OSSIFY_DECOMPOSE = 0,
+    OSSIFY_EVALUATE = 1,
+    OSSIFY_CONNECT = 2,
+    OSSIFY_ARTICULATE = 3,
+    OSSIFY_BONE_COSTS = 4, /* result: ossify_costs */
+    OSSIFY_ADD_BONE = 5,   /* options: ossify_place */
+    OSSIFY_VERBS = 6
+};
+
+/* What a verb works on; what it has no use for is not looked at. */
+typedef struct ossify_request {
+    int64_t struct_size;
+    int64_t verb; /* OSSIFY_DECOMPOSE and on */
+    const ossify_poses *poses;
+    const ossify_settings *settings;
+    ossify_rig *rig; /* not written by verbs that only read it */
+    ossify_skeleton *skeleton;
+    ossify_evaluation *evaluation;
+    const void *options; /* a struct of the verb's own, */
+    void *result;        /* and one for what only this verb finds */
+} ossify_request;
+
 typedef struct ossify_job ossify_job;
 
 #define OSSIFY_INIT_POSES(poses) ((void)(*(poses) = (ossify_poses){.struct_size = sizeof(ossify_poses)}))
@@ -278,7 +316,7 @@ OSSIFY_API int64_t ossify_decompose(const ossify_poses *poses, const ossify_sett
                                     ossify_rig *rig, ossify_info *info);
 
 /* Replays the rig and measures it; reads the rig's arrays whatever `given` says.
- * `settings` gives the memory functions only and may be NULL. */
+ * `settings` gives the memory functions and the watcher, and may be NULL. */
 OSSIFY_API int64_t ossify_evaluate(const ossify_poses *poses, const ossify_rig *rig,
                                    const ossify_settings *settings, ossify_evaluation *evaluation,
                                    ossify_info *info);
@@ -312,18 +350,18 @@ OSSIFY_API int64_t ossify_bone_costs(const ossify_poses *poses, const ossify_set
 OSSIFY_API int64_t ossify_add_bone(const ossify_poses *poses, const ossify_settings *settings,
                                    ossify_rig *rig, int64_t vertex, int64_t split, ossify_info *info);
 
-/* ossify_decompose on the library's own thread. The structs are copied; arrays, `rig`
- * and `info` stay the caller's and must live until ossify_job_finish. Returns NULL when the
- * arguments are refused or no thread can be had: info says why. */
-OSSIFY_API ossify_job *ossify_decompose_start(const ossify_poses *poses, const ossify_settings *settings,
-                                              ossify_rig *rig, ossify_info *info);
-/* ossify_articulate, likewise. */
-OSSIFY_API ossify_job *ossify_articulate_start(const ossify_poses *poses, const ossify_settings *settings,
-                                               ossify_rig *rig, ossify_skeleton *skeleton, ossify_info *info);
+/* Any verb: what the functions above do. */
+OSSIFY_API int64_t ossify_run(const ossify_request *request, ossify_info *info);
+
+/* The same on the library's own thread. The structs are copied; arrays, and the structs that are written, stay
+ * the caller's and must live until ossify_job_finish. Returns NULL when the arguments are refused or no thread can
+ * be had: info says why. */
+OSSIFY_API ossify_job *ossify_start(const ossify_request *request, ossify_info *info);
 /* From any thread, at any time between start and finish. */
 OSSIFY_API void ossify_job_poll(ossify_job *job, ossify_progress *progress);
 OSSIFY_API void ossify_job_cancel(ossify_job *job);
-/* Waits for the end, writes rig->bones and info, frees the job, returns info->status. */
+/* Waits for the end, writes info and what the verb writes in the structs (rig->bones and the like), frees the job,
+ * returns info->status. */
 OSSIFY_API int64_t ossify_job_finish(ossify_job *job);
 
 #ifdef __cplusplus

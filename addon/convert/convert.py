@@ -103,7 +103,7 @@ def _without_faint(
         left = int((~gone).sum())
         # of the others the weights alone: their transforms were bent to those that go
         given = dataclasses.replace(idle.without(rig, gone), transforms=None)
-        job = native.Job.start(*poses, dataclasses.replace(settings, bones=left), given)
+        job = native.Job.start(native.decompose, *poses, dataclasses.replace(settings, bones=left), given)
         fitted, after = yield from watch(job, motion, last - _FAINT_SHARE, last)
         if _as_good(after, info, options):
             count = rig.bones - left
@@ -127,7 +127,7 @@ def _solve(motion: Motion, options: Options, now: int) -> Generator[Step, None, 
     poses, settings = (motion.rest, motion.frames, motion.triangles), options.solver()
     may_hold = options.skeleton in ("ARTICULATED", "AUTO") and options.bone_kind == "RIGID"
     free_share = _FREE_SHARE if may_hold else 1.0
-    job = native.Job.start(*poses, settings)
+    job = native.Job.start(native.decompose, *poses, settings)
     rig, info = yield from watch(job, motion, 0.0, free_share - _FAINT_SHARE)
     rig, _ = idle.leave(rig)
     if not _has_limbs(motion, options, rig):
@@ -140,7 +140,7 @@ def _solve(motion: Motion, options: Options, now: int) -> Generator[Step, None, 
     loose = Solved(rig, skeleton, left, None)
     if not may_hold or (options.skeleton == "AUTO" and joints.mostly_guessed(skeleton.kinds)):
         return loose
-    job = native.Job.start_articulate(*poses, rig, skeleton, settings)
+    job = native.Job.start(native.articulate, *poses, rig, skeleton, settings)
     rig, skeleton, refitted = yield from watch(job, motion, free_share, 1.0)
     if options.skeleton == "AUTO" and not _costs_little(refitted, info, options):
         return loose

@@ -78,7 +78,7 @@ def _solved(
         held_groups=np.array([locked.get(name, False) for name in names], np.uint8),
     )
     settings = solver(subject, len(names))
-    job = native.Job.start(rig.rest, subject.frames, subject.triangles(), settings, given)
+    job = native.Job.start(native.decompose, rig.rest, subject.frames, subject.triangles(), settings, given)
     return (yield from watch(job, subject, *span))[0]
 
 
@@ -140,7 +140,7 @@ def turning(
     poses = rest, subject.frames, subject.triangles()
     settings = solver(subject, len(fit.names))
     joints = held.astype(np.uint8)
-    job = native.Job.start_articulate(*poses, rig, skeleton, settings, held_joints=joints)
+    job = native.Job.start(native.articulate, *poses, rig, skeleton, settings, held_joints=joints)
     solved, skeleton, _ = yield from watch(job, subject, 0.0, 1.0)
     dense = solved.dense_weights().astype(np.float64)
     dense /= dense.sum(axis=1, keepdims=True)

@@ -4,7 +4,7 @@ The only folder that knows ctypes, and one that imports without Blender. Names, 
 f frame, b bone, k influence) are those of native/ossify.h.
 
     rig, info = decompose(rest, frames, triangles, Settings(bones=20))
-    job = Job.start(rest, frames, triangles, Settings(bones=20))   # on the library's own thread
+    job = Job.start(decompose, rest, frames, triangles, Settings(bones=20))   # on the library's own thread
     while not job.poll().finished: ...
     rig, info = job.finish()
     skeleton = connect(rig, triangles)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import ctypes
-import time
 
 import numpy as np
 
 from . import header
 from .arguments import address, as_array, choice, pairs, real, whole
 from .errors import OssifyError, refuse
-from .nouns import HELD, Info, Progress, Rig, Settings, Skeleton, Wishes, known
+from .nouns import HELD, Evaluation, Info, Progress, Rig, Settings, Skeleton, Wishes, known
 
 
 def progress_of(struct: header.Progress) -> Progress:
@@ -53,7 +52,9 @@ class Call:
         )
         self.info = header.sized(header.Info)
         self.room: Room | None = None  # of the skeleton, for verbs that have one
-        self.began = time.perf_counter()
+        self.figures: Figures | None = None  # of an evaluation, likewise
+        self.options: ctypes.Structure | None = None  # a struct of the verb's own
+        self.result: ctypes.Structure | None = None
 
     def make_room(self, given: Rig | None, more: int = 0) -> None:
         """Arrays for the answer, holding what is given; `more` bones than those have room, too."""
@@ -124,22 +125,38 @@ class Call:
         rig.held_rest = part("held_rest", np.uint8, "v", vertices)
         return rig
 
-    def refs(self):
-        skeleton = () if self.room is None else (self.room.struct,)
-        return tuple(map(ctypes.byref, (self.poses, self.settings, self.rig, *skeleton, self.info)))
+    def request(self, verb: str) -> header.Request:
+        """The structs as the library takes them; they live as long as the call does."""
+        pointed = {
+            "poses": self.poses,
+            "settings": self.settings,
+            "rig": self.rig,
+            "skeleton": self.room and self.room.struct,
+            "evaluation": self.figures and self.figures.struct,
+        }
+        own = {"options": self.options, "result": self.result}
+        return header.sized(
+            header.Request,
+            verb=header.VERBS.index(verb),
+            **{name: ctypes.pointer(struct) for name, struct in pointed.items() if struct is not None},
+            **{name: ctypes.addressof(struct) for name, struct in own.items() if struct is not None},
+        )
 
     def raise_refusal(self) -> None:
         if self.info.status < 0:
             sentence = self.message() or f"The library ended with {self.info.status}."
             raise OssifyError(_status(self.info.status), sentence)
 
-    def answer(self, seconds: float) -> tuple[Rig, Info] | tuple[Rig, Skeleton, Info]:
-        self.raise_refusal()
+    def rig_found(self) -> Rig:
         transforms = np.ascontiguousarray(self.transforms[:, : self.rig.bones])
-        rig = Rig(transforms, self.influence_bones, self.influence_weights, self.corrected)
-        skeleton = () if self.room is None else (self.room.answer(self.message()),)
+        return Rig(transforms, self.influence_bones, self.influence_weights, self.corrected)
+
+    def skeleton_found(self) -> Skeleton:
+        return self.room.answer(self.message())
+
+    def info_found(self, seconds: float) -> Info:
         info = self.info
-        info = Info(
+        return Info(
             _status(info.status),
             info.bones,
             info.iterations,
@@ -155,7 +172,6 @@ class Call:
             known(info.rest_bumps),
             known(info.rest_percent),
         )
-        return rig, *skeleton, info
 
     def message(self) -> str:
         return self.info.message.decode(errors="replace")
@@ -239,15 +255,34 @@ class Room:
         )
 
 
-def decomposition(rest, frames, triangles, settings: Settings | None, rig: Rig | None) -> Call:
-    call = Call(rest, frames, triangles, settings)
-    call.make_room(rig)
-    return call
+class Figures:
+    """An evaluation's struct, and the arrays it points into."""
 
+    def __init__(self, frames: np.ndarray, replay: bool, surface: bool):
+        self.replayed = np.empty_like(frames) if replay else None
+        self.vertex_error = np.zeros(frames.shape[1])
+        self.frame_error = np.zeros(frames.shape[0])
+        self.vertex_degrees = np.zeros(frames.shape[1]) if surface else None
+        self.struct = header.sized(
+            header.Evaluation,
+            frames=address(self.replayed),
+            vertex_error=address(self.vertex_error),
+            frame_error=address(self.frame_error),
+            vertex_degrees=address(self.vertex_degrees),
+        )
 
-def articulation(
-    rest, frames, triangles, rig: Rig, skeleton: Skeleton, settings, stretch: bool, held_joints
-) -> Call:
-    call = decomposition(rest, frames, triangles, settings, rig)
-    call.room = Room.holding(skeleton, rig.bones, stretch, held_joints)
-    return call
+    def answer(self) -> Evaluation:
+        found = self.struct
+        scalars = ("erms", "rms", "maximum", "diagonal", "radius", "worst_vertex", "worst_frame")
+        return Evaluation(
+            self.replayed,
+            self.vertex_error,
+            self.frame_error,
+            *(getattr(found, name) for name in scalars),
+            self.vertex_degrees,
+            known(found.normal_degrees),
+            known(found.bumps),
+            known(found.rest_normal_degrees),
+            known(found.rest_bumps),
+            found.rest_moved,
+        )

@@ -13,6 +13,7 @@ MAX_INFLUENCES = 16
 MAX_BONES = 1024
 STAGES = ("prepare", "start", "explore", "refine", "finish", "skeleton")
 
+VERBS = ("decompose", "evaluate", "connect", "articulate", "bone_costs", "add_bone")
 BONE_KINDS = ("rigid", "flexible")
 QUALITIES = ("draft", "normal", "best")
 REST_MODES = ("fixed", "kept", "free")
@@ -34,6 +35,7 @@ class Status(enum.IntEnum):
     OUT_OF_MEMORY = -2
     CANCELLED = -3
     THREAD_FAILED = -4
+    NO_ANSWER = -5
 
 
 class Poses(ctypes.Structure):
@@ -175,6 +177,28 @@ class Evaluation(ctypes.Structure):
     ]
 
 
+class Place(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_int64), ("vertex", ctypes.c_int64), ("split", ctypes.c_int64)]
+
+
+class Costs(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_int64), ("costs", ctypes.c_void_p)]
+
+
+class Request(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_int64),
+        ("verb", ctypes.c_int64),
+        ("poses", ctypes.POINTER(Poses)),
+        ("settings", ctypes.POINTER(Settings)),
+        ("rig", ctypes.POINTER(Rig)),
+        ("skeleton", ctypes.POINTER(Skeleton)),
+        ("evaluation", ctypes.POINTER(Evaluation)),
+        ("options", ctypes.c_void_p),
+        ("result", ctypes.c_void_p),
+    ]
+
+
 STRUCTS = {
     "ossify_poses": Poses,
     "ossify_progress": Progress,
@@ -183,6 +207,9 @@ STRUCTS = {
     "ossify_skeleton": Skeleton,
     "ossify_info": Info,
     "ossify_evaluation": Evaluation,
+    "ossify_place": Place,
+    "ossify_costs": Costs,
+    "ossify_request": Request,
 }
 
 
@@ -191,20 +218,12 @@ def sized(struct, **fields):
 
 
 def declare(lib: ctypes.CDLL) -> None:
-    poses, settings, rig, info = map(ctypes.POINTER, (Poses, Settings, Rig, Info))
-    skeleton = ctypes.POINTER(Skeleton)
-    job = ctypes.c_void_p
+    request, info, job = ctypes.POINTER(Request), ctypes.POINTER(Info), ctypes.c_void_p
     functions = {
         "ossify_version": (ctypes.c_char_p,),
         "ossify_default_settings": (None, ctypes.c_void_p),
-        "ossify_decompose": (ctypes.c_int64, poses, settings, rig, info),
-        "ossify_connect": (ctypes.c_int64, poses, settings, rig, skeleton, info),
-        "ossify_articulate": (ctypes.c_int64, poses, settings, rig, skeleton, info),
-        "ossify_evaluate": (ctypes.c_int64, poses, rig, settings, ctypes.POINTER(Evaluation), info),
-        "ossify_bone_costs": (ctypes.c_int64, poses, settings, rig, ctypes.c_void_p, info),
-        "ossify_add_bone": (ctypes.c_int64, poses, settings, rig, ctypes.c_int64, ctypes.c_int64, info),
-        "ossify_decompose_start": (job, poses, settings, rig, info),
-        "ossify_articulate_start": (job, poses, settings, rig, skeleton, info),
+        "ossify_run": (ctypes.c_int64, request, info),
+        "ossify_start": (job, request, info),
         "ossify_job_poll": (None, job, ctypes.POINTER(Progress)),
         "ossify_job_cancel": (None, job),
         "ossify_job_finish": (ctypes.c_int64, job),

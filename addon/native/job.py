@@ -8,10 +8,11 @@ import time
 import weakref
 
 from . import header
-from .call import Call, articulation, decomposition, progress_of
+from .call import Call, progress_of
 from .errors import OssifyError
 from .loading import library
-from .nouns import Progress, Rig, Settings, Skeleton
+from .nouns import Progress
+from .verbs import Verb
 
 
 def _end(handle: ctypes.c_void_p, _call: Call) -> None:
@@ -23,42 +24,25 @@ def _end(handle: ctypes.c_void_p, _call: Call) -> None:
 class Job:
     """A verb on the library's own thread. Abandoned, it is cancelled and cleaned up."""
 
-    def __init__(self, handle: ctypes.c_void_p, call: Call):
+    def __init__(self, handle: ctypes.c_void_p, verb: Verb, call: Call, began: float):
         self._handle = handle
+        self._verb = verb
         self._call = call
+        self._began = began
         self._abandon = weakref.finalize(self, _end, handle, call)
         self._last: Progress | None = None
-        self._result: tuple | OssifyError | None = None
+        self._result: object | OssifyError | None = None
 
     @classmethod
-    def start(cls, rest, frames, triangles=None, settings: Settings | None = None, rig: Rig | None = None):
-        """As decompose(), but returns at once; refused arguments raise here."""
-        return cls._begin("ossify_decompose_start", decomposition(rest, frames, triangles, settings, rig))
-
-    @classmethod
-    def start_articulate(
-        cls,
-        rest,
-        frames,
-        triangles,
-        rig: Rig,
-        skeleton: Skeleton,
-        settings: Settings | None = None,
-        stretch: bool = False,
-        held_joints=None,
-    ):
-        """As articulate(), likewise; finish() gives what it gives."""
-        call = articulation(rest, frames, triangles, rig, skeleton, settings, stretch, held_joints)
-        return cls._begin("ossify_articulate_start", call)
-
-    @classmethod
-    def _begin(cls, verb: str, call: Call):
-        call.began = time.perf_counter()
-        handle = getattr(library(), verb)(*call.refs())
+    def start(cls, verb: Verb, *arguments, **named):
+        """As verb(...), but returns at once; refused arguments raise here."""
+        call = verb.fill(*arguments, **named)
+        began = time.perf_counter()
+        handle = library().ossify_start(ctypes.byref(verb.request(call)), ctypes.byref(call.info))
         if not handle:
             call.raise_refusal()
             raise OssifyError(header.Status.THREAD_FAILED, "The job could not be started.")
-        return cls(ctypes.c_void_p(handle), call)
+        return cls(ctypes.c_void_p(handle), verb, call, began)
 
     def poll(self) -> Progress:
         """Where the job is; after finish(), where it ended."""
@@ -73,17 +57,17 @@ class Job:
         if self._result is None:
             library().ossify_job_cancel(self._handle)
 
-    def finish(self) -> tuple:
+    def finish(self):
         """Waits for the end; the answer, also when asked again."""
         if self._result is None:
             self._abandon.detach()
             library().ossify_job_finish(self._handle)
-            seconds = time.perf_counter() - self._call.began
+            seconds = time.perf_counter() - self._began
             self._last = (self._last or Progress(True, header.STAGES[-1], 0, 0, 1.0, None))._replace(
                 finished=True
             )
             try:
-                self._result = self._call.answer(seconds)
+                self._result = self._verb.answer(self._call, seconds)
             except OssifyError as error:
                 self._result = error
             self._call = None

@@ -143,11 +143,15 @@ def may_tie(armature, start: Start) -> bool:
 def _let_move(poses, settings, given: native.Rig, motion: Motion, again: bool, first: float, last: float):
     """The rig with all of its bones free to move; again: a second round, with the room that the first made"""
     middle = first + _ROUND * (last - first) if again else last
-    solved, info = yield from watch(native.Job.start(*poses, settings, given), motion, first, middle)
+    solved, info = yield from watch(
+        native.Job.start(native.decompose, *poses, settings, given), motion, first, middle
+    )
     if again:
         held = {name: getattr(given, name) for name in _HELD}
         given = dataclasses.replace(solved, **held)
-        solved, info = yield from watch(native.Job.start(*poses, settings, given), motion, middle, last)
+        solved, info = yield from watch(
+            native.Job.start(native.decompose, *poses, settings, given), motion, middle, last
+        )
     return solved, info
 
 
@@ -198,7 +202,7 @@ def _fit(handle: Handle, start: Start, motion: Motion, options, first: float, la
         loose, rehung = start.loose | beside, set(start.moves.parents)
         joints = np.array([name not in loose | rehung for name in names], np.uint8)
         given = dataclasses.replace(given, held_transforms=None)
-        job = native.Job.start_articulate(*poses, given, skeleton, settings, held_joints=joints)
+        job = native.Job.start(native.articulate, *poses, given, skeleton, settings, held_joints=joints)
         solved, skeleton, info = yield from watch(job, motion, first, last)
         armature = _awake(handle, start)
         start.heads = joint_refit.moved(armature, names, skeleton, loose - rehung)

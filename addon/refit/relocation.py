@@ -145,7 +145,7 @@ def look(
     rest = np.zeros(len(given.rest), np.uint8) if given.held_rest is None else given.held_rest.copy()
     rest[0] = 1  # with nothing held at all the library would look for all bones anew
     staying = dataclasses.replace(given, held_transforms=held.astype(np.uint8), held_rest=rest)
-    job = native.Job.start(*poses, dataclasses.replace(settings, relocate=True), staying)
+    job = native.Job.start(native.decompose, *poses, dataclasses.replace(settings, relocate=True), staying)
     found, _ = yield from watch(job, motion, first, last)
     return found, _has_left(given.dense_weights(), found.dense_weights()) & mine
 

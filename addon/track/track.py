@@ -131,12 +131,12 @@ def solve(
         held = np.repeat(rig.bound[None], len(frames), axis=0).astype(np.uint8)
         moved = np.ascontiguousarray(known[:, :, :3], np.float32)
         given = dataclasses.replace(given, transforms=moved, held_transforms=held)
-    job = native.Job.start(*poses, settings, given)
+    job = native.Job.start(native.decompose, *poses, settings, given)
     found, _ = yield from watch(job, rig, 0.0, share)
     if rig.turns:
         given = dataclasses.replace(rig.rig, transforms=found.transforms)
         joints = np.ones(len(rig.names), np.uint8)
-        job = native.Job.start_articulate(*poses, given, _skeleton(rig), settings, held_joints=joints)
+        job = native.Job.start(native.articulate, *poses, given, _skeleton(rig), settings, held_joints=joints)
         found, _, _ = yield from watch(job, rig, share, 1.0)
     return homogeneous(found.transforms)
 

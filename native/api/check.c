@@ -1,9 +1,9 @@
 /* check.c - refuses what the rooms cannot work with, in a sentence that names the array, the index
  * and the value, and says what to do. Rooms only assert.
  *
- * Functions named bad_... say what is wrong and return 1, or return 0. Here are the quick ones, which look
- * at structs, settings and pointers, touch no array and run before a call has threads; check_arrays.c and
- * check_skeleton.c look at every number. */
+ * What is looked at is what the verb's row says that it reads (verb.h). Functions named bad_... say what is wrong and
+ * return 1, or return 0. Here are the quick ones, which look at structs, settings and pointers, touch no array and run
+ * before a call has threads; check_arrays.c and check_skeleton.c look at every number. */
 #include "api/check.h"
 
 #include <inttypes.h>
@@ -28,6 +28,7 @@ _Static_assert(sizeof(ossify_rig) == 13 * 8, "no padding");
 _Static_assert(sizeof(ossify_info) == (12 + OSSIFY_STAGES) * 8 + OSSIFY_MESSAGE_LENGTH, "no padding");
 _Static_assert(sizeof(ossify_evaluation) == 17 * 8, "no padding");
 _Static_assert(sizeof(ossify_skeleton) == 22 * 8, "no padding");
+_Static_assert(sizeof(ossify_request) == 9 * 8, "no padding");
 
 /* ---- structs, settings, pointers ---- */
 
@@ -47,42 +48,21 @@ static int bad_struct(ossify_info *info, const char *argument, const char *type,
                type, size, ossify_version(), (int)expected);
 }
 
-static int bad_whole(ossify_info *info, const char *name, int64_t value, int64_t least, int64_t most) {
-    if (value >= least && value <= most) {
-        return 0;
-    }
-    return BAD(info, "%s is %" PRId64 ": it must be %" PRId64 "..%" PRId64, name, value, least, most);
-}
-
-static int bad_array(ossify_info *info, const char *name, const void *array, size_t item, const char *shape) {
-    if (array == NULL) {
-        return BAD(info, "%s is NULL: it must point to an array %s", name, shape);
-    }
-    if ((uintptr_t)array % item != 0) {
-        return BAD(info, "%s is not aligned: its address must be a multiple of %d; give a copy", name,
-                   (int)item);
-    }
-    return 0;
-}
-
 /* Like bad_array for what may be left out. */
 static int bad_option(ossify_info *info, const char *name, const void *array, size_t item) {
-    return array != NULL && bad_array(info, name, array, item, "");
+    return array != NULL && sentence_bad_array(info, name, array, item, "");
 }
 
-static int bad_shape(ossify_info *info, const ossify_poses *poses) {
+static int bad_poses(ossify_info *info, int reads, const ossify_poses *poses) {
     return bad_struct(info, "poses", "ossify_poses", poses, sizeof *poses) ||
-           bad_whole(info, "poses.vertex_count", poses->vertex_count, 1, MOST_VERTICES) ||
-           bad_whole(info, "poses.frame_count", poses->frame_count, 1, MOST_FRAMES) ||
-           bad_whole(info, "poses.triangle_count", poses->triangle_count, 0, MOST_TRIANGLES) ||
+           sentence_bad_range(info, "poses.vertex_count", poses->vertex_count, 1, MOST_VERTICES) ||
+           sentence_bad_range(info, "poses.frame_count", poses->frame_count, 1, MOST_FRAMES) ||
+           sentence_bad_range(info, "poses.triangle_count", poses->triangle_count, 0, MOST_TRIANGLES) ||
            bad_option(info, "poses.rest", poses->rest, sizeof(float)) ||
-           (poses->triangle_count > 0 &&
-            bad_array(info, "poses.triangles", poses->triangles, sizeof(int32_t), "[triangle_count][3]"));
-}
-
-static int bad_poses(ossify_info *info, const ossify_poses *poses) {
-    return bad_shape(info, poses) ||
-           bad_array(info, "poses.frames", poses->frames, sizeof(float), "[frame_count][vertex_count][3]");
+           (poses->triangle_count > 0 && sentence_bad_array(info, "poses.triangles", poses->triangles,
+                                                            sizeof(int32_t), "[triangle_count][3]")) ||
+           (reads & READS_FRAMES && sentence_bad_array(info, "poses.frames", poses->frames, sizeof(float),
+                                                       "[frame_count][vertex_count][3]"));
 }
 
 static int bad_memory(ossify_info *info, const ossify_settings *settings) {
@@ -123,37 +103,49 @@ static int bad_reals(ossify_info *info, const ossify_settings *settings) {
     return bad_budget(info, settings);
 }
 
-static int bad_settings(ossify_info *info, const ossify_settings *settings) {
+static int bad_all_settings(ossify_info *info, const ossify_settings *settings) {
     return bad_struct(info, "settings", "ossify_settings", settings, sizeof *settings) ||
-           bad_whole(info, "settings.bones", settings->bones, 1, OSSIFY_MAX_BONES) ||
-           bad_whole(info, "settings.influences", settings->influences, 1, OSSIFY_MAX_INFLUENCES) ||
-           bad_whole(info, "settings.bone_kind", settings->bone_kind, OSSIFY_RIGID, OSSIFY_FLEXIBLE) ||
-           bad_whole(info, "settings.quality", settings->quality, OSSIFY_DRAFT, OSSIFY_BEST) ||
-           bad_whole(info, "settings.rest_mode", settings->rest_mode, OSSIFY_REST_FIXED, OSSIFY_REST_FREE) ||
-           bad_whole(info, "settings.locality", settings->locality, 0, 1) ||
-           bad_whole(info, "settings.start", settings->start, OSSIFY_START_GROWN, OSSIFY_START_TRIED) ||
-           bad_whole(info, "settings.budget_kind", settings->budget_kind, OSSIFY_BUDGET_NONE,
-                     OSSIFY_BUDGET_PARTS) ||
-           bad_whole(info, "settings.iterations", settings->iterations, 0, MOST_ITERATIONS) ||
-           bad_whole(info, "settings.threads", settings->threads, 0, MOST_THREADS) ||
-           bad_whole(info, "settings.relocate", settings->relocate, 0, 1) ||
-           bad_whole(info, "settings.jointed", settings->jointed, 0, 1) ||
-           bad_whole(info, "settings.connect", settings->connect, OSSIFY_CONNECT_BOTH,
-                     OSSIFY_CONNECT_STABLE) ||
+           sentence_bad_range(info, "settings.bones", settings->bones, 1, OSSIFY_MAX_BONES) ||
+           sentence_bad_range(info, "settings.influences", settings->influences, 1, OSSIFY_MAX_INFLUENCES) ||
+           sentence_bad_range(info, "settings.bone_kind", settings->bone_kind, OSSIFY_RIGID,
+                              OSSIFY_FLEXIBLE) ||
+           sentence_bad_range(info, "settings.quality", settings->quality, OSSIFY_DRAFT, OSSIFY_BEST) ||
+           sentence_bad_range(info, "settings.rest_mode", settings->rest_mode, OSSIFY_REST_FIXED,
+                              OSSIFY_REST_FREE) ||
+           sentence_bad_range(info, "settings.locality", settings->locality, 0, 1) ||
+           sentence_bad_range(info, "settings.start", settings->start, OSSIFY_START_GROWN,
+                              OSSIFY_START_TRIED) ||
+           sentence_bad_range(info, "settings.budget_kind", settings->budget_kind, OSSIFY_BUDGET_NONE,
+                              OSSIFY_BUDGET_PARTS) ||
+           sentence_bad_range(info, "settings.iterations", settings->iterations, 0, MOST_ITERATIONS) ||
+           sentence_bad_range(info, "settings.threads", settings->threads, 0, MOST_THREADS) ||
+           sentence_bad_range(info, "settings.relocate", settings->relocate, 0, 1) ||
+           sentence_bad_range(info, "settings.jointed", settings->jointed, 0, 1) ||
+           sentence_bad_range(info, "settings.connect", settings->connect, OSSIFY_CONNECT_BOTH,
+                              OSSIFY_CONNECT_STABLE) ||
            bad_reals(info, settings) || bad_memory(info, settings);
 }
 
-static int bad_rig(ossify_info *info, const ossify_rig *rig) {
+/* What a verb has no use for may be anything. */
+static int bad_settings(ossify_info *info, int reads, const ossify_settings *settings) {
+    if (reads & READS_SETTINGS) {
+        return bad_all_settings(info, settings);
+    }
+    return settings != NULL && (bad_struct(info, "settings", "ossify_settings", settings, sizeof *settings) ||
+                                bad_memory(info, settings));
+}
+
+static int bad_rig_arrays(ossify_info *info, const ossify_rig *rig) {
     return bad_struct(info, "rig", "ossify_rig", rig, sizeof *rig) ||
-           bad_whole(info, "rig.bone_capacity", rig->bone_capacity, 1, OSSIFY_MAX_BONES) ||
-           bad_whole(info, "rig.influences", rig->influences, 1, OSSIFY_MAX_INFLUENCES) ||
-           bad_array(info, "rig.transforms", rig->transforms, sizeof(double),
-                     "[frame_count][bone_capacity][3][4]") ||
-           bad_array(info, "rig.influence_bones", rig->influence_bones, sizeof(int32_t),
-                     "[vertex_count][influences]") ||
-           bad_array(info, "rig.influence_weights", rig->influence_weights, sizeof(float),
-                     "[vertex_count][influences]") ||
-           bad_array(info, "rig.rest", rig->rest, sizeof(float), "[vertex_count][3]");
+           sentence_bad_range(info, "rig.bone_capacity", rig->bone_capacity, 1, OSSIFY_MAX_BONES) ||
+           sentence_bad_range(info, "rig.influences", rig->influences, 1, OSSIFY_MAX_INFLUENCES) ||
+           sentence_bad_array(info, "rig.transforms", rig->transforms, sizeof(double),
+                              "[frame_count][bone_capacity][3][4]") ||
+           sentence_bad_array(info, "rig.influence_bones", rig->influence_bones, sizeof(int32_t),
+                              "[vertex_count][influences]") ||
+           sentence_bad_array(info, "rig.influence_weights", rig->influence_weights, sizeof(float),
+                              "[vertex_count][influences]") ||
+           sentence_bad_array(info, "rig.rest", rig->rest, sizeof(float), "[vertex_count][3]");
 }
 
 static int bad_bones_in_use(ossify_info *info, const ossify_rig *rig) {
@@ -176,8 +168,8 @@ static int bad_held(ossify_info *info, const ossify_rig *rig, const char *name, 
 }
 
 static int bad_given(ossify_info *info, const ossify_rig *rig) {
-    if (bad_whole(info, "rig.given", rig->given, OSSIFY_GIVEN_NOTHING,
-                  OSSIFY_GIVEN_TRANSFORMS + OSSIFY_GIVEN_WEIGHTS)) {
+    if (sentence_bad_range(info, "rig.given", rig->given, OSSIFY_GIVEN_NOTHING,
+                           OSSIFY_GIVEN_TRANSFORMS + OSSIFY_GIVEN_WEIGHTS)) {
         return 1;
     }
     if (bad_held(info, rig, "transforms", rig->held_transforms, OSSIFY_GIVEN_TRANSFORMS,
@@ -231,36 +223,66 @@ static int bad_evaluation(ossify_info *info, const ossify_evaluation *evaluation
 static int bad_pairs_shape(ossify_info *info, const char *name, int64_t count, const int32_t *pairs) {
     char what[32];
     snprintf(what, sizeof what, "skeleton.%s_count", name);
-    if (bad_whole(info, what, count, 0, MOST_PAIRS)) {
+    if (sentence_bad_range(info, what, count, 0, MOST_PAIRS)) {
         return 1;
     }
     snprintf(what, sizeof what, "skeleton.%s", name);
-    return count > 0 && bad_array(info, what, pairs, sizeof(int32_t), "[count][2]");
+    return count > 0 && sentence_bad_array(info, what, pairs, sizeof(int32_t), "[count][2]");
 }
 
 static int bad_skeleton_arrays(ossify_info *info, const ossify_skeleton *skeleton) {
-    return bad_array(info, "skeleton.parents", skeleton->parents, sizeof(int32_t), "[bone_capacity]") ||
-           bad_array(info, "skeleton.joint_kinds", skeleton->joint_kinds, sizeof(int32_t),
-                     "[bone_capacity]") ||
-           bad_array(info, "skeleton.mirrors", skeleton->mirrors, sizeof(int32_t), "[bone_capacity]") ||
-           bad_array(info, "skeleton.joints", skeleton->joints, sizeof(double), "[bone_capacity][3]") ||
-           bad_array(info, "skeleton.axes", skeleton->axes, sizeof(double), "[bone_capacity][3]") ||
-           bad_array(info, "skeleton.angles", skeleton->angles, sizeof(double), "[bone_capacity]") ||
-           bad_array(info, "skeleton.drifts", skeleton->drifts, sizeof(double), "[bone_capacity]");
+    return sentence_bad_array(info, "skeleton.parents", skeleton->parents, sizeof(int32_t),
+                              "[bone_capacity]") ||
+           sentence_bad_array(info, "skeleton.joint_kinds", skeleton->joint_kinds, sizeof(int32_t),
+                              "[bone_capacity]") ||
+           sentence_bad_array(info, "skeleton.mirrors", skeleton->mirrors, sizeof(int32_t),
+                              "[bone_capacity]") ||
+           sentence_bad_array(info, "skeleton.joints", skeleton->joints, sizeof(double),
+                              "[bone_capacity][3]") ||
+           sentence_bad_array(info, "skeleton.axes", skeleton->axes, sizeof(double), "[bone_capacity][3]") ||
+           sentence_bad_array(info, "skeleton.angles", skeleton->angles, sizeof(double), "[bone_capacity]") ||
+           sentence_bad_array(info, "skeleton.drifts", skeleton->drifts, sizeof(double), "[bone_capacity]");
 }
 
 static int bad_skeleton(ossify_info *info, const ossify_rig *rig, const ossify_skeleton *skeleton) {
     return bad_struct(info, "skeleton", "ossify_skeleton", skeleton, sizeof *skeleton) ||
-           bad_whole(info, "skeleton.bone_capacity", skeleton->bone_capacity, rig->bones, OSSIFY_MAX_BONES) ||
-           bad_whole(info, "skeleton.root", skeleton->root, -1, rig->bones - 1) ||
-           bad_whole(info, "skeleton.forest", skeleton->forest, 0, 1) ||
-           bad_whole(info, "skeleton.stretch", skeleton->stretch, 0, 1) ||
-           bad_whole(info, "skeleton.symmetry", skeleton->symmetry, OSSIFY_SYMMETRY_NONE,
-                     OSSIFY_SYMMETRY_GIVEN) ||
+           sentence_bad_range(info, "skeleton.bone_capacity", skeleton->bone_capacity, rig->bones,
+                              OSSIFY_MAX_BONES) ||
+           sentence_bad_range(info, "skeleton.root", skeleton->root, -1, rig->bones - 1) ||
+           sentence_bad_range(info, "skeleton.forest", skeleton->forest, 0, 1) ||
+           sentence_bad_range(info, "skeleton.stretch", skeleton->stretch, 0, 1) ||
+           sentence_bad_range(info, "skeleton.symmetry", skeleton->symmetry, OSSIFY_SYMMETRY_NONE,
+                              OSSIFY_SYMMETRY_GIVEN) ||
            (skeleton->symmetry == OSSIFY_SYMMETRY_GIVEN && check_skeleton_plane(info, skeleton)) ||
            bad_pairs_shape(info, "demanded", skeleton->demanded_count, skeleton->demanded) ||
            bad_pairs_shape(info, "forbidden", skeleton->forbidden_count, skeleton->forbidden) ||
            bad_skeleton_arrays(info, skeleton);
+}
+
+static int bad_rig(ossify_info *info, int reads, const ossify_request *request) {
+    const ossify_rig *rig = request->rig;
+    const int64_t whole = OSSIFY_GIVEN_TRANSFORMS | OSSIFY_GIVEN_WEIGHTS;
+    if (bad_rig_arrays(info, rig)) {
+        return 1;
+    }
+    if (!(reads & READS_GIVEN)) {
+        return bad_bones_in_use(info, rig);
+    }
+    if (bad_given(info, rig) || bad_together(info, request->poses, request->settings, rig)) {
+        return 1;
+    }
+    if (reads & READS_RIG && rig->given != whole) {
+        return BAD(info,
+                   "rig.given is %" PRId64
+                   ": this needs a whole rig to start from; decompose first and set it to "
+                   "OSSIFY_GIVEN_TRANSFORMS + OSSIFY_GIVEN_WEIGHTS",
+                   rig->given);
+    }
+    return 0;
+}
+
+static int bad_noun(ossify_info *info, const char *argument, Noun noun, const void *given) {
+    return noun.type != NULL && bad_struct(info, argument, noun.type, given, noun.size);
 }
 
 int check_info(ossify_info *info) {
@@ -279,98 +301,19 @@ int check_info(ossify_info *info) {
     return 1;
 }
 
-int64_t check_decompose(const ossify_poses *poses, const ossify_settings *settings, const ossify_rig *rig,
-                        ossify_info *info) {
-    if (bad_poses(info, poses) || bad_settings(info, settings) || bad_rig(info, rig) ||
-        bad_given(info, rig) || bad_together(info, poses, settings, rig)) {
-        return OSSIFY_BAD_ARGUMENT;
-    }
-    return 0;
+int check_request(const ossify_request *request, ossify_info *info) {
+    return !(bad_struct(info, "request", "ossify_request", request, sizeof *request) ||
+             sentence_bad_range(info, "request.verb", request->verb, 0, OSSIFY_VERBS - 1));
 }
 
-int64_t check_whole(const ossify_poses *poses, const ossify_settings *settings, const ossify_rig *rig,
-                    ossify_info *info) {
-    if (bad_poses(info, poses) || bad_settings(info, settings) || bad_rig(info, rig) ||
-        bad_bones_in_use(info, rig)) {
-        return OSSIFY_BAD_ARGUMENT;
-    }
-    return 0;
-}
-
-int64_t check_added_bone(const ossify_poses *poses, const ossify_rig *rig, int64_t vertex, int64_t split,
-                         ossify_info *info) {
-    if (bad_whole(info, "vertex", vertex, -1, poses->vertex_count - 1) ||
-        bad_whole(info, "split", split, -1, rig->bones - 1)) {
-        return OSSIFY_BAD_ARGUMENT;
-    }
-    if (rig->bones == rig->bone_capacity) {
-        return sentence_refuse(info, OSSIFY_BAD_ARGUMENT,
-                               "rig.bones is %" PRId64
-                               " and so is rig.bone_capacity: make the rig's arrays larger, or "
-                               "remove a bone first",
-                               rig->bones);
-    }
-    if (split >= 0 && rig->held_groups != NULL && rig->held_groups[split]) {
-        return sentence_refuse(info, OSSIFY_BAD_ARGUMENT,
-                               "rig.held_groups[%" PRId64
-                               "] is set: a bone that keeps its weights cannot be split; let "
-                               "go of it first",
-                               split);
-    }
-    return 0;
-}
-
-int64_t check_connect(const ossify_poses *poses, const ossify_settings *settings, const ossify_rig *rig,
-                      const ossify_skeleton *skeleton, ossify_info *info) {
-    if (bad_shape(info, poses) || bad_settings(info, settings) || bad_rig(info, rig) ||
-        bad_bones_in_use(info, rig) || bad_skeleton(info, rig, skeleton)) {
-        return OSSIFY_BAD_ARGUMENT;
-    }
-    return 0;
-}
-
-/* What bones that hang together cannot be. */
-static int bad_articulation(ossify_info *info, const ossify_poses *poses, const ossify_settings *settings,
-                            const ossify_rig *rig) {
-    const int64_t whole = OSSIFY_GIVEN_TRANSFORMS | OSSIFY_GIVEN_WEIGHTS;
-    if (rig->given != whole) {
-        return BAD(info,
-                   "rig.given is %" PRId64
-                   ": a refit about joints starts from a whole rig; decompose first and "
-                   "set it to OSSIFY_GIVEN_TRANSFORMS + OSSIFY_GIVEN_WEIGHTS",
-                   rig->given);
-    }
-    if (settings->bone_kind != OSSIFY_RIGID) {
-        return BAD(info, "settings.bone_kind is %" PRId64 ": bones that turn about joints are OSSIFY_RIGID",
-                   settings->bone_kind);
-    }
-    for (int64_t i = 0; rig->held_transforms != NULL && i < poses->frame_count * rig->bones; i++) {
-        if (rig->held_transforms[i]) {
-            return BAD(info,
-                       "rig.held_transforms[%" PRId64 "][%" PRId64 "] is set: joints that hold move every "
-                       "bone; hold none, or leave the bones free",
-                       i / rig->bones, i % rig->bones);
-        }
-    }
-    return 0;
-}
-
-int64_t check_articulate(const ossify_poses *poses, const ossify_settings *settings, const ossify_rig *rig,
-                         const ossify_skeleton *skeleton, ossify_info *info) {
-    if (check_decompose(poses, settings, rig, info) < 0 || bad_articulation(info, poses, settings, rig) ||
-        bad_skeleton(info, rig, skeleton)) {
-        return OSSIFY_BAD_ARGUMENT;
-    }
-    return 0;
-}
-
-int64_t check_evaluate(const ossify_poses *poses, const ossify_rig *rig, const ossify_settings *settings,
-                       const ossify_evaluation *evaluation, ossify_info *info) {
-    if (bad_poses(info, poses) || bad_rig(info, rig) || bad_bones_in_use(info, rig) ||
-        (settings != NULL && (bad_struct(info, "settings", "ossify_settings", settings, sizeof *settings) ||
-                              bad_memory(info, settings))) ||
-        bad_evaluation(info, evaluation)) {
-        return OSSIFY_BAD_ARGUMENT;
-    }
-    return 0;
+int64_t check_structs(const Verb *verb, const ossify_request *request, ossify_info *info) {
+    const int bad = bad_poses(info, verb->reads, request->poses) ||
+                    bad_settings(info, verb->reads, request->settings) ||
+                    (verb_has_rig(verb) && bad_rig(info, verb->reads, request)) ||
+                    (verb_has_skeleton(verb) && bad_skeleton(info, request->rig, request->skeleton)) ||
+                    (verb->writes & WRITES_EVALUATION && bad_evaluation(info, request->evaluation)) ||
+                    bad_noun(info, "request.options", verb->options, request->options) ||
+                    bad_noun(info, "request.result", verb->result, request->result) ||
+                    (verb->refuses != NULL && verb->refuses(request, info));
+    return bad ? OSSIFY_BAD_ARGUMENT : 0;
 }

@@ -1,83 +1,15 @@
-/* check_arrays.c - looks at every number of the arrays of poses and rigs, in parallel, and names the first one at
- * fault. */
+/* check_arrays.c - looks at every number of the arrays that a verb reads (verb.h), and names the first one at fault. */
 #include "api/check.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
-static const double SUM_TOLERANCE = 1e-3; /* of a vertex's weights */
-
-enum { SCAN_TASKS = 64, SCAN_NUMBERS = 1 << 16 }; /* between two polls: 16 MB of floats */
-
-/* The first item at fault in begin..end-1, or -1. */
-typedef int64_t (*FindFault)(const void *array, int64_t begin, int64_t end);
-
-typedef struct Scan {
-    FindFault find;
-    const void *array;
-    int64_t begin, items, task_items;
-    int64_t found[SCAN_TASKS];
-} Scan;
-
-static void scan_task(void *user, int task, int worker) {
-    Scan *scan = user;
-    int64_t begin = scan->begin + task * scan->task_items, end = begin + scan->task_items;
-    (void)worker;
-    if (end > scan->items) {
-        end = scan->items;
-    }
-    scan->found[task] = scan->find(scan->array, begin, end);
-}
-
-/* The first item at fault, or -1: none, or cancelled. */
-static int64_t first_fault(Call *call, FindFault find, const void *array, int64_t items,
-                           int64_t item_numbers) {
-    Scan scan = {.find = find, .array = array, .items = items};
-    scan.task_items = item_numbers < SCAN_NUMBERS ? SCAN_NUMBERS / item_numbers : 1;
-    for (; scan.begin < items; scan.begin += SCAN_TASKS * scan.task_items) {
-        const int64_t left = (items - scan.begin + scan.task_items - 1) / scan.task_items;
-        const int tasks = left < SCAN_TASKS ? (int)left : SCAN_TASKS;
-        if (call_poll(call, 0)) {
-            return -1;
-        }
-        pool_run(call->pool, tasks, scan_task, &scan);
-        for (int t = 0; t < tasks; t++) {
-            if (scan.found[t] >= 0) {
-                return scan.found[t];
-            }
-        }
-    }
-    return -1;
-}
-
-/* Without its sign bit, a float orders like its bits, and not-a-number comes last. */
-static int32_t magnitude_bits(float x) {
-    int32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits & INT32_MAX;
-}
-
-static int64_t find_position(const void *array, int64_t begin, int64_t end) {
-    const float *x = array;
-    const int32_t largest = magnitude_bits(LARGEST);
-    int any = 0;
-    for (int64_t i = begin; i < end; i++) {
-        any |= magnitude_bits(x[i]) > largest;
-    }
-    if (any) {
-        for (int64_t i = begin; i < end; i++) {
-            if (magnitude_bits(x[i]) > largest) {
-                return i;
-            }
-        }
-    }
-    return -1;
-}
-
-static int bad_frames(Call *call, const ossify_poses *poses) {
+static int bad_frames(Call *call, int reads, const ossify_request *request) {
+    const ossify_poses *poses = request->poses;
     const int64_t frame = 3 * poses->vertex_count;
-    const int64_t i = first_fault(call, find_position, poses->frames, frame * poses->frame_count, 1);
+    const int64_t i = scan_positions(call, poses->frames, frame * poses->frame_count);
+    (void)reads;
     if (i < 0) {
         return atomic_load(&call->cancelled);
     }
@@ -88,8 +20,8 @@ static int bad_frames(Call *call, const ossify_poses *poses) {
         i / frame, i % frame / 3, i % 3, sentence_number((double)poses->frames[i]).letters, (double)LARGEST);
 }
 
-static int bad_rest(Call *call, const char *name, const float *rest, int64_t vertices) {
-    const int64_t i = rest == NULL ? -1 : first_fault(call, find_position, rest, 3 * vertices, 1);
+static int bad_positions(Call *call, const char *name, const float *rest, int64_t vertices) {
+    const int64_t i = rest == NULL ? -1 : scan_positions(call, rest, 3 * vertices);
     if (i < 0) {
         return atomic_load(&call->cancelled);
     }
@@ -99,19 +31,10 @@ static int bad_rest(Call *call, const char *name, const float *rest, int64_t ver
                name, i / 3, i % 3, sentence_number((double)rest[i]).letters, (double)LARGEST);
 }
 
-/* A negative index is a large one without its sign. */
-static int64_t find_corner(const void *array, int64_t begin, int64_t end) {
-    const ossify_poses *poses = array;
-    for (int64_t i = begin; i < end; i++) {
-        if ((uint32_t)poses->triangles[i] >= (uint32_t)poses->vertex_count) {
-            return i;
-        }
-    }
-    return -1;
-}
-
-static int bad_triangles(Call *call, const ossify_poses *poses) {
-    const int64_t i = first_fault(call, find_corner, poses, 3 * poses->triangle_count, 1);
+static int bad_triangles(Call *call, int reads, const ossify_request *request) {
+    const ossify_poses *poses = request->poses;
+    const int64_t i = scan_corners(call, poses);
+    (void)reads;
     if (i < 0) {
         return atomic_load(&call->cancelled);
     }
@@ -121,24 +44,9 @@ static int bad_triangles(Call *call, const ossify_poses *poses) {
                i / 3, i % 3, poses->triangles[i], poses->vertex_count, poses->vertex_count - 1);
 }
 
-/* An item is a frame; the fault is told as a position among the 12 * bones numbers of each. */
-static int64_t find_transform(const void *array, int64_t begin, int64_t end) {
-    const ossify_rig *rig = array;
-    const int64_t numbers = 12 * rig->bones;
-    for (int64_t f = begin; f < end; f++) {
-        const double *transforms = rig->transforms + f * 12 * rig->bone_capacity;
-        for (int64_t i = 0; i < numbers; i++) {
-            if (!(fabs(transforms[i]) <= (double)LARGEST)) {
-                return f * numbers + i;
-            }
-        }
-    }
-    return -1;
-}
-
 static int bad_transforms(Call *call, const ossify_poses *poses, const ossify_rig *rig) {
     const int64_t numbers = 12 * rig->bones;
-    const int64_t found = first_fault(call, find_transform, rig, poses->frame_count, numbers);
+    const int64_t found = scan_transforms(call, poses, rig);
     const int64_t f = found / numbers, i = found % numbers;
     if (found < 0) {
         return atomic_load(&call->cancelled);
@@ -151,55 +59,10 @@ static int bad_transforms(Call *call, const ossify_poses *poses, const ossify_ri
                sentence_number(rig->transforms[f * 12 * rig->bone_capacity + i]).letters, (double)LARGEST);
 }
 
-typedef enum Fault { NO_FAULT, BONE_UNKNOWN, BONE_TWICE, WEIGHT_OUT_OF_RANGE, WEIGHT_WITHOUT_BONE } Fault;
-
-static Fault influence_fault(const ossify_rig *rig, int64_t v, int64_t k) {
-    const int32_t *bones = rig->influence_bones + v * rig->influences;
-    const float weight = rig->influence_weights[v * rig->influences + k];
-    if (bones[k] < -1 || bones[k] >= rig->bones) {
-        return BONE_UNKNOWN;
-    }
-    if (!(weight >= 0 && weight <= 1 + (float)SUM_TOLERANCE)) {
-        return WEIGHT_OUT_OF_RANGE;
-    }
-    if (bones[k] == -1) {
-        return weight > 0 ? WEIGHT_WITHOUT_BONE : NO_FAULT;
-    }
-    for (int64_t other = 0; other < k; other++) {
-        if (bones[other] == bones[k]) {
-            return BONE_TWICE;
-        }
-    }
-    return NO_FAULT;
-}
-
-static double weight_sum(const ossify_rig *rig, int64_t v) {
-    double sum = 0;
-    for (int64_t k = 0; k < rig->influences; k++) {
-        sum += (double)rig->influence_weights[v * rig->influences + k];
-    }
-    return sum;
-}
-
-static int64_t find_weights(const void *array, int64_t begin, int64_t end) {
-    const ossify_rig *rig = array;
-    for (int64_t v = begin; v < end; v++) {
-        for (int64_t k = 0; k < rig->influences; k++) {
-            if (influence_fault(rig, v, k) != NO_FAULT) {
-                return v;
-            }
-        }
-        if (fabs(weight_sum(rig, v) - 1) > SUM_TOLERANCE) {
-            return v;
-        }
-    }
-    return -1;
-}
-
 static int bad_influence(ossify_info *info, const ossify_rig *rig, int64_t v, int64_t k) {
     const int32_t bone = rig->influence_bones[v * rig->influences + k];
     const double weight = (double)rig->influence_weights[v * rig->influences + k];
-    switch (influence_fault(rig, v, k)) {
+    switch (scan_influence(rig, v, k)) {
     case BONE_UNKNOWN:
         return BAD(info,
                    "influence_bones[%" PRId64 "][%" PRId64 "] is %" PRId32 ": it must be -1 (unused) or a "
@@ -223,25 +86,8 @@ static int bad_influence(ossify_info *info, const ossify_rig *rig, int64_t v, in
     }
 }
 
-/* Of a rig that starts a solve: only what is held must be right already. */
-static int64_t find_given_weights(const void *array, int64_t begin, int64_t end) {
-    const ossify_rig *rig = array;
-    for (int64_t v = begin; v < end; v++) {
-        for (int64_t k = 0; k < rig->influences; k++) {
-            if (influence_fault(rig, v, k) != NO_FAULT) {
-                return v;
-            }
-        }
-        if (rig->held_vertices != NULL && rig->held_vertices[v] &&
-            fabs(weight_sum(rig, v) - 1) > SUM_TOLERANCE) {
-            return v;
-        }
-    }
-    return -1;
-}
-
-static int bad_weights(Call *call, const ossify_poses *poses, const ossify_rig *rig, FindFault find) {
-    const int64_t v = first_fault(call, find, rig, poses->vertex_count, rig->influences);
+static int bad_weights(Call *call, const ossify_poses *poses, const ossify_rig *rig, int only_held) {
+    const int64_t v = scan_weights(call, poses, rig, only_held);
     if (v < 0) {
         return atomic_load(&call->cancelled);
     }
@@ -253,7 +99,7 @@ static int bad_weights(Call *call, const ossify_poses *poses, const ossify_rig *
     return BAD(call->info,
                "influence_weights[%" PRId64 "] sum to %s: the weights of a vertex must sum to 1; "
                "normalise them",
-               v, sentence_number(weight_sum(rig, v)).letters);
+               v, sentence_number(scan_weight_sum(rig, v)).letters);
 }
 
 static int64_t bones_of(const ossify_rig *rig, int64_t v) {
@@ -324,45 +170,49 @@ static int bad_held_groups(Call *call, const ossify_poses *poses, const ossify_r
     return 0;
 }
 
-static int64_t status_of(Call *call, int refused) {
-    if (!refused) {
-        return 0;
+static int bad_rest(Call *call, int reads, const ossify_request *request) {
+    (void)reads;
+    return bad_positions(call, "rest", request->poses->rest, request->poses->vertex_count);
+}
+
+/* What is given, or all of it. A rig that starts a solve need be right only where it is held. */
+static int bad_rig(Call *call, int reads, const ossify_request *request) {
+    const ossify_poses *poses = request->poses;
+    const ossify_rig *rig = request->rig;
+    const int solves = reads & READS_GIVEN;
+    const int64_t given = solves ? rig->given : OSSIFY_GIVEN_TRANSFORMS | OSSIFY_GIVEN_WEIGHTS;
+    return (given && bad_positions(call, "rig.rest", rig->rest, poses->vertex_count)) ||
+           (given & OSSIFY_GIVEN_TRANSFORMS && bad_transforms(call, poses, rig)) ||
+           (given & OSSIFY_GIVEN_WEIGHTS && bad_weights(call, poses, rig, solves)) ||
+           (solves && given & OSSIFY_GIVEN_WEIGHTS &&
+            (bad_held_vertices(call, poses, rig) || bad_held_groups(call, poses, rig)));
+}
+
+static int bad_wishes(Call *call, int reads, const ossify_request *request) {
+    (void)reads;
+    return check_skeleton_wishes(call->info, request->skeleton, request->rig->bones);
+}
+
+static int bad_tree(Call *call, int reads, const ossify_request *request) {
+    (void)reads;
+    return check_skeleton_tree(call->info, request->skeleton, request->rig->bones);
+}
+
+typedef struct Reading {
+    int reads; /* any of these */
+    int (*bad)(Call *call, int reads, const ossify_request *request);
+} Reading;
+
+int64_t check_arrays(Call *call, const Verb *verb, const ossify_request *request) {
+    static const Reading ALL[] = {
+        {READS_REST, bad_rest},     {READS_TRIANGLES, bad_triangles},
+        {READS_FRAMES, bad_frames}, {READS_GIVEN | READS_RIG, bad_rig},
+        {READS_WISHES, bad_wishes}, {READS_TREE, bad_tree},
+    };
+    for (size_t i = 0; i < sizeof ALL / sizeof *ALL; i++) {
+        if (verb->reads & ALL[i].reads && ALL[i].bad(call, verb->reads, request)) {
+            return atomic_load(&call->cancelled) ? OSSIFY_CANCELLED : OSSIFY_BAD_ARGUMENT;
+        }
     }
-    return atomic_load(&call->cancelled) ? OSSIFY_CANCELLED : OSSIFY_BAD_ARGUMENT;
-}
-
-int64_t check_arrays_decompose(Call *call, const ossify_poses *poses, const ossify_rig *rig) {
-    const int transforms = (rig->given & OSSIFY_GIVEN_TRANSFORMS) != 0;
-    const int weights = (rig->given & OSSIFY_GIVEN_WEIGHTS) != 0;
-    return status_of(call, bad_rest(call, "rest", poses->rest, poses->vertex_count) ||
-                               bad_triangles(call, poses) || bad_frames(call, poses) ||
-                               (rig->given && bad_rest(call, "rig.rest", rig->rest, poses->vertex_count)) ||
-                               (transforms && bad_transforms(call, poses, rig)) ||
-                               (weights && bad_weights(call, poses, rig, find_given_weights)) ||
-                               (weights && bad_held_vertices(call, poses, rig)) ||
-                               (weights && bad_held_groups(call, poses, rig)));
-}
-
-int64_t check_arrays_evaluate(Call *call, const ossify_poses *poses, const ossify_rig *rig) {
-    return status_of(
-        call, bad_rest(call, "rest", poses->rest, poses->vertex_count) || bad_triangles(call, poses) ||
-                  bad_frames(call, poses) || bad_rest(call, "rig.rest", rig->rest, poses->vertex_count) ||
-                  bad_transforms(call, poses, rig) || bad_weights(call, poses, rig, find_weights));
-}
-
-int64_t check_arrays_connect(Call *call, const ossify_poses *poses, const ossify_rig *rig,
-                             const ossify_skeleton *skeleton) {
-    return status_of(
-        call, bad_triangles(call, poses) || bad_rest(call, "rig.rest", rig->rest, poses->vertex_count) ||
-                  bad_transforms(call, poses, rig) || bad_weights(call, poses, rig, find_weights) ||
-                  check_skeleton_wishes(call->info, skeleton, rig->bones));
-}
-
-int64_t check_arrays_articulate(Call *call, const ossify_poses *poses, const ossify_rig *rig,
-                                const ossify_skeleton *skeleton) {
-    const int64_t status = check_arrays_decompose(call, poses, rig);
-    if (status < 0) {
-        return status;
-    }
-    return status_of(call, check_skeleton_tree(call->info, skeleton, rig->bones));
+    return 0;
 }

@@ -1,22 +1,27 @@
-/* job.c - ossify_decompose or ossify_articulate on a thread of its own, for callers that cannot start one.
+/* job.c - a verb on a thread of its own, for callers that cannot start one.
  *
  * The job works on copies of the structs and puts its own watcher between the call and the caller's:
  * it notes the progress for ossify_job_poll and answers with the wish to cancel. Each figure is an
  * atomic of its own, so a poll neither waits for the solver nor holds it up. */
-#include "api/check.h"
+#include <string.h>
 
-#include "base/arena.h"
+#include "api/frame.h"
+#include "api/verb.h"
+#include "core/sentence.h"
 
 struct ossify_job {
     Arena arena; /* the job and its thread live in it */
     Thread *thread;
+    const Verb *verb;
+    ossify_request request; /* of the copies below */
     ossify_poses poses;
     ossify_settings settings;
     ossify_rig rig;
     ossify_skeleton skeleton;
-    int articulates; /* 1: the skeleton is used */
+    ossify_evaluation evaluation;
+    void *options, *result;
     ossify_info info;
-    ossify_rig *caller_rig;
+    ossify_request caller; /* the caller's own, of which only what is written is looked at again */
     ossify_info *caller_info;
     ossify_watch caller_watch;
     void *caller_watch_user;
@@ -47,11 +52,7 @@ static int64_t watch(void *user, const ossify_progress *progress) {
 
 static void run(void *user) {
     ossify_job *job = user;
-    if (job->articulates) {
-        ossify_articulate(&job->poses, &job->settings, &job->rig, &job->skeleton, &job->info);
-    } else {
-        ossify_decompose(&job->poses, &job->settings, &job->rig, &job->info);
-    }
+    frame_run(&job->request, &job->info);
     atomic_store(&job->finished, 1);
 }
 
@@ -72,23 +73,56 @@ static void job_give(ossify_job *job) {
     arena_end(&arena);
 }
 
-static void job_fill(ossify_job *job, const ossify_poses *poses, const ossify_settings *settings,
-                     ossify_rig *rig, const ossify_skeleton *skeleton, ossify_info *info) {
-    const ossify_progress nothing_yet = {.erms = -1};
-    job->poses = *poses;
-    job->settings = *settings;
+/* A struct of the verb's own; NULL: it has none, or memory is out. */
+static void *copy_noun(ossify_job *job, Noun noun, const void *given) {
+    void *copy = noun.type != NULL ? arena_take(&job->arena, 1, noun.size) : NULL;
+    if (copy != NULL) {
+        memcpy(copy, given, noun.size);
+    }
+    return copy;
+}
+
+/* Structs that the verb does not use may be anything, and are left alone. */
+static void copy_structs(ossify_job *job, const ossify_request *request) {
+    job->caller = job->request = *request;
+    job->poses = *request->poses;
+    job->request.poses = &job->poses;
+    if (verb_has_rig(job->verb)) {
+        job->rig = *request->rig;
+        job->request.rig = &job->rig;
+    }
+    if (verb_has_skeleton(job->verb)) {
+        job->skeleton = *request->skeleton;
+        job->request.skeleton = &job->skeleton;
+    }
+    if (job->verb->writes & WRITES_EVALUATION) {
+        job->evaluation = *request->evaluation;
+        job->request.evaluation = &job->evaluation;
+    }
+    job->request.options = job->options = copy_noun(job, job->verb->options, request->options);
+    job->request.result = job->result = copy_noun(job, job->verb->result, request->result);
+}
+
+static void watch_settings(ossify_job *job, const ossify_settings *settings) {
+    if (settings != NULL) {
+        job->settings = *settings;
+    } else {
+        ossify_default_settings(&job->settings);
+    }
+    job->caller_watch = job->settings.watch;
+    job->caller_watch_user = job->settings.watch_user;
     job->settings.watch = watch;
     job->settings.watch_user = job;
-    job->rig = *rig;
-    job->articulates = skeleton != NULL;
-    if (skeleton != NULL) {
-        job->skeleton = *skeleton;
-    }
+    job->request.settings = &job->settings;
+}
+
+static void job_fill(ossify_job *job, const ossify_request *request, ossify_info *info) {
+    const ossify_progress nothing_yet = {.erms = -1};
+    job->verb = verbs_find(request->verb);
+    copy_structs(job, request);
+    watch_settings(job, request->settings);
     job->info.struct_size = sizeof job->info;
-    job->caller_rig = rig;
     job->caller_info = info;
-    job->caller_watch = settings->watch;
-    job->caller_watch_user = settings->watch_user;
     atomic_init(&job->cancel, 0);
     atomic_init(&job->finished, 0);
     note(job, &nothing_yet);
@@ -105,37 +139,22 @@ static ossify_job *no_job(ossify_info *info, int out_of_memory) {
     return NULL;
 }
 
-/* Arguments are checked. skeleton: NULL to decompose */
-static ossify_job *job_start(const ossify_poses *poses, const ossify_settings *settings, ossify_rig *rig,
-                             const ossify_skeleton *skeleton, ossify_info *info) {
-    ossify_job *job = job_take(settings);
+ossify_job *ossify_start(const ossify_request *request, ossify_info *info) {
+    if (frame_check(request, info) < 0) {
+        return NULL;
+    }
+    ossify_job *job = job_take(request->settings);
     if (job == NULL) {
         return no_job(info, 1);
     }
-    job_fill(job, poses, settings, rig, skeleton, info);
-    job->thread = thread_start(&job->arena, run, job);
+    job_fill(job, request, info);
+    job->thread = job->arena.failed ? NULL : thread_start(&job->arena, run, job);
     if (job->thread == NULL) {
         no_job(info, job->arena.failed);
         job_give(job);
         return NULL;
     }
     return job;
-}
-
-ossify_job *ossify_decompose_start(const ossify_poses *poses, const ossify_settings *settings,
-                                   ossify_rig *rig, ossify_info *info) {
-    if (!check_info(info) || check_decompose(poses, settings, rig, info) < 0) {
-        return NULL;
-    }
-    return job_start(poses, settings, rig, NULL, info);
-}
-
-ossify_job *ossify_articulate_start(const ossify_poses *poses, const ossify_settings *settings,
-                                    ossify_rig *rig, ossify_skeleton *skeleton, ossify_info *info) {
-    if (!check_info(info) || check_articulate(poses, settings, rig, skeleton, info) < 0) {
-        return NULL;
-    }
-    return job_start(poses, settings, rig, skeleton, info);
 }
 
 void ossify_job_poll(ossify_job *job, ossify_progress *progress) {
@@ -156,6 +175,25 @@ void ossify_job_cancel(ossify_job *job) {
     }
 }
 
+/* What the verb wrote in the structs; the arrays are the caller's own. */
+static void write_back(const ossify_job *job) {
+    const int writes = job->verb->writes;
+    if (writes & WRITES_RIG) {
+        job->caller.rig->bones = job->rig.bones;
+    }
+    if (writes & WRITES_SKELETON) {
+        job->caller.skeleton->root = job->skeleton.root;
+        job->caller.skeleton->symmetry = job->skeleton.symmetry;
+        memcpy(job->caller.skeleton->plane, job->skeleton.plane, sizeof job->skeleton.plane);
+    }
+    if (writes & WRITES_EVALUATION) {
+        *job->caller.evaluation = job->evaluation;
+    }
+    if (job->result != NULL) {
+        memcpy(job->caller.result, job->result, job->verb->result.size);
+    }
+}
+
 int64_t ossify_job_finish(ossify_job *job) {
     int64_t status;
     if (job == NULL) {
@@ -165,7 +203,7 @@ int64_t ossify_job_finish(ossify_job *job) {
     status = job->info.status;
     *job->caller_info = job->info;
     if (status >= 0) {
-        job->caller_rig->bones = job->rig.bones;
+        write_back(job);
     }
     job_give(job);
     return status;

@@ -13,6 +13,7 @@
  * is taken back to its start. */
 #include "articulate/articulate.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -21,6 +22,7 @@
 #include "articulate/joint_fit.h"
 #include "articulate/pose_fit.h"
 #include "core/rig.h"
+#include "core/sentence.h"
 #include "math/lapack.h"
 #include "skeleton/joint.h"
 #include "track/track.h"
@@ -182,6 +184,23 @@ static void write_skeleton(const Refit *refit, ossify_skeleton *skeleton) {
         const int guessed = skeleton->joint_kinds[b] == OSSIFY_JOINT_LOOSE; /* it holds now, and still is */
         skeleton->joint_kinds[b] = guessed && kind != OSSIFY_JOINT_STIFF ? OSSIFY_JOINT_LOOSE : kind;
     }
+}
+
+int articulate_refuses(const ossify_request *request, ossify_info *info) {
+    const ossify_rig *rig = request->rig;
+    if (request->settings->bone_kind != OSSIFY_RIGID) {
+        return BAD(info, "settings.bone_kind is %" PRId64 ": bones that turn about joints are OSSIFY_RIGID",
+                   request->settings->bone_kind);
+    }
+    for (int64_t i = 0; rig->held_transforms && i < request->poses->frame_count * rig->bones; i++) {
+        if (rig->held_transforms[i]) {
+            return BAD(info,
+                       "rig.held_transforms[%" PRId64 "][%" PRId64 "] is set: joints that hold move every "
+                       "bone; hold none, or leave the bones free",
+                       i / rig->bones, i % rig->bones);
+        }
+    }
+    return 0;
 }
 
 int64_t articulate(Call *call, const ossify_poses *poses, ossify_rig *rig, ossify_skeleton *skeleton) {

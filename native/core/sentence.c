@@ -1,6 +1,7 @@
 /* sentence.c - refusals: one sentence that says what is wrong, where, and what to do. */
 #include "core/sentence.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -36,4 +37,23 @@ Text sentence_number(double x) {
         snprintf(text.letters, sizeof text.letters, "%.7g", x);
     }
     return text;
+}
+
+int sentence_bad_range(ossify_info *info, const char *name, int64_t value, int64_t least, int64_t most) {
+    if (value >= least && value <= most) {
+        return 0;
+    }
+    return BAD(info, "%s is %" PRId64 ": it must be %" PRId64 "..%" PRId64, name, value, least, most);
+}
+
+int sentence_bad_array(ossify_info *info, const char *name, const void *array, size_t item,
+                       const char *shape) {
+    if (array == NULL) {
+        return BAD(info, "%s is NULL: it must point to an array %s", name, shape);
+    }
+    if ((uintptr_t)array % item != 0) {
+        return BAD(info, "%s is not aligned: its address must be a multiple of %d; give a copy", name,
+                   (int)item);
+    }
+    return 0;
 }

@@ -7,6 +7,7 @@
  * are written, so all others keep their bits. */
 #include "solve/edit.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -47,6 +48,19 @@ static int open_rig(Call *call, const ossify_poses *poses, const ossify_rig *rig
 
 static int must_end(const Call *call) {
     return call->arena.failed || atomic_load(&call->cancelled);
+}
+
+int edit_refuses_costs(const ossify_request *request, ossify_info *info) {
+    const ossify_costs *result = request->result;
+    return sentence_bad_array(info, "costs", result->costs, sizeof(double), "[rig.bones]");
+}
+
+/* The mean squared distance rises by cost: how much more is its root, in percent of the size? */
+void edit_root_costs(const ossify_evaluation *evaluation, int64_t bones, double *costs) {
+    const double size = evaluation->diagonal > 0 ? evaluation->diagonal : 1;
+    for (int64_t b = 0; b < bones; b++) {
+        costs[b] = 100 * (sqrt(evaluation->rms * evaluation->rms + costs[b]) - evaluation->rms) / size;
+    }
 }
 
 int64_t edit_bone_costs(Call *call, const ossify_poses *poses, const ossify_rig *rig, double *costs) {
@@ -261,6 +275,28 @@ static void insert_bone(Edit *edit, int seed) {
         model_copy(&edit->problem, &before, model);
         reseed_at(call, &edit->problem, model, seed, 1);
     }
+}
+
+int edit_refuses_place(const ossify_request *request, ossify_info *info) {
+    const ossify_place *place = request->options;
+    const ossify_rig *rig = request->rig;
+    if (sentence_bad_range(info, "vertex", place->vertex, -1, request->poses->vertex_count - 1) ||
+        sentence_bad_range(info, "split", place->split, -1, rig->bones - 1)) {
+        return 1;
+    }
+    if (rig->bones == rig->bone_capacity) {
+        return BAD(info,
+                   "rig.bones is %" PRId64 " and so is rig.bone_capacity: make the rig's arrays larger, or "
+                   "remove a bone first",
+                   rig->bones);
+    }
+    if (place->split >= 0 && rig->held_groups != NULL && rig->held_groups[place->split]) {
+        return BAD(info,
+                   "rig.held_groups[%" PRId64 "] is set: a bone that keeps its weights cannot be split; let "
+                   "go of it first",
+                   place->split);
+    }
+    return 0;
 }
 
 int64_t edit_add_bone(Call *call, const ossify_poses *poses, ossify_rig *rig, int vertex, int split) {

@@ -365,7 +365,7 @@ static void check_skeleton(const Case *c, int holds) {
 }
 
 static void check_status(const Case *c, int64_t status) {
-    MUST(status >= OSSIFY_THREAD_FAILED && status <= OSSIFY_REACHED);
+    MUST(status >= OSSIFY_NO_ANSWER && status <= OSSIFY_REACHED);
     if (c->info.struct_size != sizeof c->info) {
         return; /* an info of another version is not written */
     }
@@ -375,9 +375,13 @@ static void check_status(const Case *c, int64_t status) {
 }
 
 static int64_t run_job(Case *c, int manner, int articulates) {
-    ossify_job *job = articulates
-                          ? ossify_articulate_start(&c->poses, &c->settings, &c->rig, &c->skeleton, &c->info)
-                          : ossify_decompose_start(&c->poses, &c->settings, &c->rig, &c->info);
+    const ossify_request request = {.struct_size = sizeof request,
+                                    .verb = articulates ? OSSIFY_ARTICULATE : OSSIFY_DECOMPOSE,
+                                    .poses = &c->poses,
+                                    .settings = &c->settings,
+                                    .rig = &c->rig,
+                                    .skeleton = &c->skeleton};
+    ossify_job *job = ossify_start(&request, &c->info);
     ossify_progress progress = {.struct_size = sizeof progress};
     if (job == NULL) {
         return c->info.struct_size == sizeof c->info ? c->info.status : OSSIFY_BAD_ARGUMENT;
@@ -402,7 +406,9 @@ static void run_evaluate(Case *c) {
                                     .vertex_error = vertex_error,
                                     .frame_error = frame_error,
                                     .vertex_degrees = vertex_degrees};
-    int64_t status = ossify_evaluate(&c->poses, &c->rig, &c->settings, &evaluation, &c->info);
+    int64_t status;
+    c->fraction = 0;
+    status = ossify_evaluate(&c->poses, &c->rig, &c->settings, &evaluation, &c->info);
     check_status(c, status);
     if (status >= 0) {
         MUST(evaluation.rms >= 0 && evaluation.maximum >= evaluation.rms * 0.999999);

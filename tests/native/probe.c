@@ -57,6 +57,20 @@ ossify_settings plain_settings(int64_t bones) {
     return settings;
 }
 
+ossify_job *job_decompose(const ossify_poses *poses, const ossify_settings *settings, ossify_rig *rig,
+                          ossify_info *info) {
+    const ossify_request request = {
+        sizeof request, OSSIFY_DECOMPOSE, poses, settings, rig, NULL, NULL, NULL, NULL};
+    return ossify_start(&request, info);
+}
+
+ossify_job *job_articulate(const ossify_poses *poses, const ossify_settings *settings, ossify_rig *rig,
+                           ossify_skeleton *skeleton, ossify_info *info) {
+    const ossify_request request = {
+        sizeof request, OSSIFY_ARTICULATE, poses, settings, rig, skeleton, NULL, NULL, NULL};
+    return ossify_start(&request, info);
+}
+
 void workshop_open(Workshop *workshop, ossify_settings settings) {
     memset(workshop, 0, sizeof *workshop);
     workshop->settings = settings;

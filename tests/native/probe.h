@@ -30,6 +30,12 @@ void watcher_join(Watcher *watcher, ossify_settings *settings);
 /* Defaults, but one thread. */
 ossify_settings plain_settings(int64_t bones);
 
+/* ossify_start of the two verbs that take long. */
+ossify_job *job_decompose(const ossify_poses *poses, const ossify_settings *settings, ossify_rig *rig,
+                          ossify_info *info);
+ossify_job *job_articulate(const ossify_poses *poses, const ossify_settings *settings, ossify_rig *rig,
+                           ossify_skeleton *skeleton, ossify_info *info);
+
 /* A call without a verb. */
 typedef struct Workshop {
     ossify_settings settings;

@@ -787,7 +787,7 @@ static const char *spoil(Case *c, int what) {
     switch (what) {
     case 0:
         c->answer.rig.given = OSSIFY_GIVEN_WEIGHTS;
-        return "rig.given is 2: a refit about joints starts from a whole rig";
+        return "rig.given is 2: this needs a whole rig to start from";
     case 1:
         c->settings.bone_kind = OSSIFY_FLEXIBLE;
         return "settings.bone_kind is 1: bones that turn about joints are OSSIFY_RIGID";
@@ -877,7 +877,7 @@ TEST(an_articulation_that_is_missing_a_struct_is_refused) {
     CHECK_SAYS(c.answer.info.message, "skeleton is NULL");
     CHECK_INT(ossify_articulate(&c.made.poses, &c.settings, &c.answer.rig, &c.skeleton, NULL),
               OSSIFY_BAD_ARGUMENT);
-    CHECK(ossify_articulate_start(&c.made.poses, &c.settings, &c.answer.rig, NULL, &c.answer.info) == NULL);
+    CHECK(job_articulate(&c.made.poses, &c.settings, &c.answer.rig, NULL, &c.answer.info) == NULL);
     CHECK_SAYS(c.answer.info.message, "skeleton is NULL");
     case_free(&c);
 }
@@ -891,7 +891,7 @@ TEST(an_articulating_job_gives_what_the_call_gives) {
     ossify_skeleton skeleton = other.skeleton;
     CHECK(run(&direct) >= 0);
     ossify_job *job =
-        ossify_articulate_start(&other.made.poses, &gone, &other.answer.rig, &skeleton, &other.answer.info);
+        job_articulate(&other.made.poses, &gone, &other.answer.rig, &skeleton, &other.answer.info);
     CHECK(job != NULL);
     memset(&gone, 0xEE, sizeof gone); /* the structs are copied */
     skeleton.struct_size = 0;
@@ -910,8 +910,7 @@ TEST(an_articulating_job_that_is_cancelled_leaves_all_as_it_was) {
     ossify_progress progress = {.struct_size = sizeof progress};
     c.settings.iterations = 100000;
     c.settings.quality = OSSIFY_BEST;
-    ossify_job *job =
-        ossify_articulate_start(&c.made.poses, &c.settings, &c.answer.rig, &c.skeleton, &c.answer.info);
+    ossify_job *job = job_articulate(&c.made.poses, &c.settings, &c.answer.rig, &c.skeleton, &c.answer.info);
     CHECK(job != NULL);
     do {
         ossify_job_poll(job, &progress);

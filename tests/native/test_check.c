@@ -50,7 +50,7 @@ static void check_refused(Input *in, const char *sentence) {
     CHECK_SAYS(info->message, sentence);
     CHECK(info->erms == -1 && info->bones == 0);
     info->message[0] = '\0';
-    job = ossify_decompose_start(&in->poses, &in->settings, rig, info);
+    job = job_decompose(&in->poses, &in->settings, rig, info);
     if (job != NULL) { /* what needs a look at every number is found by the job itself */
         CHECK_INT(ossify_job_finish(job), OSSIFY_BAD_ARGUMENT);
     }
@@ -96,7 +96,7 @@ TEST(missing_structs_are_refused) {
     CHECK_INT(ossify_decompose(&in->poses, &in->settings, NULL, info), OSSIFY_BAD_ARGUMENT);
     CHECK_SAYS(info->message, "rig is NULL");
     CHECK_INT(ossify_decompose(&in->poses, &in->settings, &in->answer.rig, NULL), OSSIFY_BAD_ARGUMENT);
-    CHECK(ossify_decompose_start(&in->poses, &in->settings, &in->answer.rig, NULL) == NULL);
+    CHECK(job_decompose(&in->poses, &in->settings, &in->answer.rig, NULL) == NULL);
     CHECK_INT(ossify_evaluate(&in->poses, &in->answer.rig, NULL, NULL, info), OSSIFY_BAD_ARGUMENT);
     CHECK_SAYS(info->message, "evaluation is NULL");
     CHECK_INT(ossify_evaluate(&in->poses, &in->answer.rig, NULL, NULL, NULL), OSSIFY_BAD_ARGUMENT);

@@ -286,3 +286,18 @@ TEST(edits_that_cannot_be_are_refused) {
     }
     synthetic_free(&s);
 }
+
+/* A triangle of another mesh. */
+TEST(edits_refuse_triangles_without_such_a_vertex) {
+    Synthetic s = make_rig(0.02);
+    ossify_settings settings = settings_of();
+    Answer answer = rig_without(&s, BONES, 2, 3);
+    double costs[BONES];
+    s.triangles[5] = 3000000;
+    CHECK_INT(ossify_bone_costs(&s.poses, &settings, &answer.rig, costs, &answer.info), OSSIFY_BAD_ARGUMENT);
+    CHECK_SAYS(answer.info.message, "triangles[1][2] is 3000000");
+    CHECK_INT(ossify_add_bone(&s.poses, &settings, &answer.rig, -1, -1, &answer.info), OSSIFY_BAD_ARGUMENT);
+    CHECK_SAYS(answer.info.message, "triangles[1][2] is 3000000");
+    answer_free(&answer);
+    synthetic_free(&s);
+}

@@ -51,7 +51,7 @@ TEST(a_job_gives_what_the_call_gives) {
     ossify_settings settings = plain_settings(3);
     Answer direct = answer_start(&s.poses, &settings), other = answer_start(&s.poses, &settings);
     int64_t status = ossify_decompose(&s.poses, &settings, &direct.rig, &direct.info);
-    ossify_job *job = ossify_decompose_start(&s.poses, &settings, &other.rig, &other.info);
+    ossify_job *job = job_decompose(&s.poses, &settings, &other.rig, &other.info);
     CHECK(job != NULL);
     CHECK_INT(ossify_job_finish(job), status);
     CHECK(rigs_are_equal(&s.poses, &direct.rig, &other.rig));
@@ -69,7 +69,7 @@ TEST(a_job_copies_the_structs_it_is_given) {
     ossify_settings settings = plain_settings(3), gone = settings;
     Answer direct = answer_start(&s.poses, &settings), other = answer_start(&s.poses, &settings);
     ossify_poses poses = s.poses;
-    ossify_job *job = ossify_decompose_start(&poses, &gone, &other.rig, &other.info);
+    ossify_job *job = job_decompose(&poses, &gone, &other.rig, &other.info);
     memset(&poses, 0xEE, sizeof poses);
     memset(&gone, 0xEE, sizeof gone);
     CHECK(ossify_decompose(&s.poses, &settings, &direct.rig, &direct.info) >= 0);
@@ -84,7 +84,7 @@ TEST(a_poll_tells_where_the_job_is) {
     Synthetic s = small_mesh();
     ossify_settings settings = plain_settings(3);
     Answer answer = answer_start(&s.poses, &settings);
-    ossify_job *job = ossify_decompose_start(&s.poses, &settings, &answer.rig, &answer.info);
+    ossify_job *job = job_decompose(&s.poses, &settings, &answer.rig, &answer.info);
     double last = 0;
     ossify_progress progress;
     do {
@@ -114,7 +114,7 @@ TEST(jobs_may_be_polled_and_cancelled_in_any_order) {
     ossify_settings settings = plain_settings(3);
     for (size_t o = 0; o < sizeof orders / sizeof *orders; o++) {
         Answer answer = answer_start(&s.poses, &settings), empty = answer_start(&s.poses, &settings);
-        ossify_job *job = ossify_decompose_start(&s.poses, &settings, &answer.rig, &answer.info);
+        ossify_job *job = job_decompose(&s.poses, &settings, &answer.rig, &answer.info);
         const char *cancel = strchr(orders[o], 'c'), *wait = strchr(orders[o], 'w');
         int64_t status;
         test_case("order \"%s\"", orders[o]);
@@ -157,7 +157,7 @@ TEST(a_cancelled_job_ends_early) {
             ossify_job *job;
             double began;
             settings.threads = threads;
-            job = ossify_decompose_start(&s.poses, &settings, &answer.rig, &answer.info);
+            job = job_decompose(&s.poses, &settings, &answer.rig, &answer.info);
             test_case("at %g of the whole, %d threads", when[i], threads);
             wait_until(job, when[i]);
             began = seconds_now();
@@ -190,11 +190,11 @@ TEST(the_callers_own_watcher_sees_a_job_and_can_cancel_it) {
     int64_t calls = 0;
     settings.watch = count_calls;
     settings.watch_user = &calls;
-    CHECK(ossify_job_finish(ossify_decompose_start(&s.poses, &settings, &answer.rig, &answer.info)) >= 0);
+    CHECK(ossify_job_finish(job_decompose(&s.poses, &settings, &answer.rig, &answer.info)) >= 0);
     CHECK(calls > 3);
     calls = 0;
     settings.watch = cancel_third_call;
-    CHECK_INT(ossify_job_finish(ossify_decompose_start(&s.poses, &settings, &answer.rig, &answer.info)),
+    CHECK_INT(ossify_job_finish(job_decompose(&s.poses, &settings, &answer.rig, &answer.info)),
               OSSIFY_CANCELLED);
     CHECK_INT(calls, 3);
     answer_free(&answer);
@@ -211,7 +211,7 @@ TEST(many_jobs_run_at_the_same_time) {
     for (int i = 0; i < JOBS; i++) {
         answers[i] = answer_start(&s.poses, &settings);
         settings.threads = 1 + i % 3;
-        jobs[i] = ossify_decompose_start(&s.poses, &settings, &answers[i].rig, &answers[i].info);
+        jobs[i] = job_decompose(&s.poses, &settings, &answers[i].rig, &answers[i].info);
         CHECK(jobs[i] != NULL);
     }
     for (int i = 0; i < JOBS; i += 3) {
@@ -239,7 +239,7 @@ TEST(a_progress_of_another_version_is_not_written) {
     Synthetic s = small_mesh();
     ossify_settings settings = plain_settings(3);
     Answer answer = answer_start(&s.poses, &settings);
-    ossify_job *job = ossify_decompose_start(&s.poses, &settings, &answer.rig, &answer.info);
+    ossify_job *job = job_decompose(&s.poses, &settings, &answer.rig, &answer.info);
     ossify_progress progress = {.struct_size = 16, .stage = 77};
     ossify_job_poll(job, &progress);
     CHECK_INT(progress.stage, 77);
@@ -255,7 +255,7 @@ TEST(a_fault_in_the_arrays_is_told_at_the_end) {
     Answer answer = answer_start(&s.poses, &settings);
     ossify_job *job;
     s.frames[7] = NAN;
-    job = ossify_decompose_start(&s.poses, &settings, &answer.rig, &answer.info);
+    job = job_decompose(&s.poses, &settings, &answer.rig, &answer.info);
     CHECK(job != NULL);
     CHECK_INT(ossify_job_finish(job), OSSIFY_BAD_ARGUMENT);
     CHECK_SAYS(answer.info.message, "frames[0][2][1] is nan");
@@ -271,7 +271,7 @@ TEST(a_job_without_memory_does_not_start) {
         Ledger ledger = {.refuse_at = refused};
         ledger_join(&ledger, &settings);
         test_case("allocation %d", (int)refused);
-        CHECK(ossify_decompose_start(&s.poses, &settings, &answer.rig, &answer.info) == NULL);
+        CHECK(job_decompose(&s.poses, &settings, &answer.rig, &answer.info) == NULL);
         CHECK_INT(answer.info.status, OSSIFY_OUT_OF_MEMORY);
         CHECK_SAYS(answer.info.message, "no job could be started");
         CHECK_INT(ledger.taken, ledger.given);
@@ -354,8 +354,7 @@ TEST(a_system_without_a_thread_for_a_job_is_told) {
     }
     if (bound_memory(1 << 20, &before)) {
         for (count = 0; count < MOST_JOBS; count++) {
-            jobs[count] =
-                ossify_decompose_start(&s.poses, &settings, &answers[count].rig, &answers[count].info);
+            jobs[count] = job_decompose(&s.poses, &settings, &answers[count].rig, &answers[count].info);
             if (jobs[count] == NULL) {
                 break;
             }

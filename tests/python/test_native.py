@@ -298,7 +298,7 @@ def test_stretch_costs_less(connected):
 def test_an_articulating_job_gives_what_the_call_gives(connected):
     poses, rig, skeleton = connected
     hung, jointed, info = native.articulate(*poses, rig, skeleton, few())
-    with native.Job.start_articulate(*poses, rig, skeleton, few()) as job:
+    with native.Job.start(native.articulate, *poses, rig, skeleton, few()) as job:
         other_rig, other_skeleton, other_info = job.finish()
     assert (hung.transforms == other_rig.transforms).all()
     assert (jointed.joints == other_skeleton.joints).all()
@@ -356,10 +356,11 @@ class Account:
 
 def peak_memory(vertices, faces):
     moving = made_up.eel(vertices, frames=20, bones=6, noise=0.002)
-    call = Call(moving.rest, moving.frames, moving.triangles if faces else None, few(bones=8, iterations=1))
-    call.make_room(None)
+    triangles = moving.triangles if faces else None
+    call = native.decompose.fill(moving.rest, moving.frames, triangles, few(bones=8, iterations=1))
     account = Account(call.settings)
-    assert native.library().ossify_decompose(*call.refs()) >= 0
+    request = native.decompose.request(call)
+    assert native.library().ossify_run(ctypes.byref(request), ctypes.byref(call.info)) >= 0
     assert account.now == 0
     return account.peak, len(moving.rest)
 

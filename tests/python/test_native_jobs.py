@@ -10,6 +10,7 @@ import pytest
 from solves import few
 
 import native
+from native import header
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -39,7 +40,7 @@ def test_an_exception_of_the_watcher_comes_through(eel):
 
 def test_a_job_gives_what_the_call_gives(eel):
     rig, info = native.decompose(eel.rest, eel.frames, eel.triangles, few())
-    job = native.Job.start(eel.rest, eel.frames, eel.triangles, few())
+    job = native.Job.start(native.decompose, eel.rest, eel.frames, eel.triangles, few())
     while not job.poll().finished:
         time.sleep(0.001)
     other, other_info = job.finish()
@@ -49,7 +50,7 @@ def test_a_job_gives_what_the_call_gives(eel):
 
 
 def test_a_finished_job_answers_again(eel):
-    job = native.Job.start(eel.rest, eel.frames, eel.triangles, few())
+    job = native.Job.start(native.decompose, eel.rest, eel.frames, eel.triangles, few())
     first = job.finish()
     assert job.finish() is first
     assert job.poll().finished
@@ -59,11 +60,13 @@ def test_a_finished_job_answers_again(eel):
 
 def test_a_refused_job_does_not_start(eel):
     with pytest.raises(native.OssifyError, match="bones"):
-        native.Job.start(eel.rest, eel.frames, eel.triangles, few(bones=0))
+        native.Job.start(native.decompose, eel.rest, eel.frames, eel.triangles, few(bones=0))
 
 
 def test_a_cancelled_job_ends_soon(large):
-    job = native.Job.start(large.rest, large.frames, large.triangles, few(bones=10, quality="best"))
+    job = native.Job.start(
+        native.decompose, large.rest, large.frames, large.triangles, few(bones=10, quality="best")
+    )
     time.sleep(0.05)
     began = time.perf_counter()
     job.cancel()
@@ -80,7 +83,9 @@ def test_a_cancelled_job_ends_soon(large):
 
 def test_an_abandoned_job_is_cleaned_up(large):
     for _ in range(3):
-        job = native.Job.start(large.rest, large.frames, large.triangles, few(bones=10, quality="best"))
+        job = native.Job.start(
+            native.decompose, large.rest, large.frames, large.triangles, few(bones=10, quality="best")
+        )
         job.poll()
         began = time.perf_counter()
         del job
@@ -90,7 +95,7 @@ def test_an_abandoned_job_is_cleaned_up(large):
 def test_a_job_left_by_an_exception_is_cancelled(large):
     def leave():
         with native.Job.start(
-            large.rest, large.frames, large.triangles, few(bones=10, quality="best")
+            native.decompose, large.rest, large.frames, large.triangles, few(bones=10, quality="best")
         ) as job:
             jobs.append(job)
             raise ZeroDivisionError
@@ -107,7 +112,8 @@ import sys
 sys.path[:0] = [{str(ROOT / "addon")!r}, {str(ROOT / "bench")!r}]
 import made_up, native
 e = made_up.eel(20000, 40, 10)
-job = native.Job.start(e.rest, e.frames, e.triangles, native.Settings(bones=10, quality="best"))
+settings = native.Settings(bones=10, quality="best")
+job = native.Job.start(native.decompose, e.rest, e.frames, e.triangles, settings)
 """
     ran = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60
@@ -116,6 +122,41 @@ job = native.Job.start(e.rest, e.frames, e.triangles, native.Settings(bones=10, 
 
 
 def test_two_jobs_run_at_the_same_time(eel):
-    jobs = [native.Job.start(eel.rest, eel.frames, eel.triangles, few(seed=1)) for _ in range(2)]
+    jobs = [
+        native.Job.start(native.decompose, eel.rest, eel.frames, eel.triangles, few(seed=1)) for _ in range(2)
+    ]
     first, second = (job.finish()[0] for job in jobs)
     np.testing.assert_array_equal(first.transforms, second.transforms)
+
+
+def test_any_verb_can_be_a_job(eel):
+    poses = (eel.rest, eel.frames, eel.triangles)
+    rig, _ = native.decompose(*poses, few())
+    skeleton = native.connect(rig, eel.triangles)
+    for verb, arguments in (
+        (native.decompose, (*poses, few())),
+        (native.connect, (rig, eel.triangles)),
+        (native.articulate, (*poses, rig, skeleton, few())),
+        (native.bone_costs, (*poses, rig)),
+        (native.add_bone, (*poses, rig)),
+        (native.evaluate, (eel.rest, eel.frames, rig)),
+    ):
+        found = native.Job.start(verb, *arguments).finish()
+        assert arrays_of(found) == arrays_of(verb(*arguments)), verb.__name__
+    assert {verb.__name__ for verb in vars(native).values() if isinstance(verb, type(native.decompose))} == {
+        *header.VERBS
+    }
+
+
+def arrays_of(found):
+    """The bytes of all arrays of an answer; times differ."""
+    if isinstance(found, np.ndarray):
+        return [found.tobytes()]
+    if isinstance(found, native.Rig):
+        return arrays_of((found.transforms, found.influence_bones, found.influence_weights, found.rest))
+    return [
+        data
+        for part in found
+        if isinstance(part, (np.ndarray, tuple, native.Rig))
+        for data in arrays_of(part)
+    ]

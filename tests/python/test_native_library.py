@@ -14,6 +14,7 @@ from native import header
 
 ROOT = Path(__file__).resolve().parents[2]
 WORDS = {
+    "DECOMPOSE EVALUATE CONNECT ARTICULATE BONE_COSTS ADD_BONE": header.VERBS,
     "RIGID FLEXIBLE": native.BONE_KINDS,
     "DRAFT NORMAL BEST": native.QUALITIES,
     "REST_FIXED REST_KEPT REST_FREE": native.REST_MODES,

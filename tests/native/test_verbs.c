@@ -1,0 +1,306 @@
+/* test_verbs.c - the table of verbs and the frame around them: any verb as a job, every array that a verb reads checked,
+ * every answer checked. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/check.h"
+#include "probe.h"
+#include "synthetic.h"
+#include "test.h"
+
+enum { BONES = 4, FRAMES = 6, VERTICES = 120, K = 2 };
+
+/* What any verb needs. */
+typedef struct Bench {
+    Synthetic made;
+    ossify_settings settings;
+    Answer answer;
+    ossify_skeleton skeleton;
+    int32_t parents[BONES + 1], kinds[BONES + 1], mirrors[BONES + 1], demanded[2];
+    double joints[3 * BONES + 3], axes[3 * BONES + 3], angles[BONES + 1], drifts[BONES + 1], costs[BONES + 1];
+    ossify_evaluation evaluation;
+    double vertex_error[VERTICES + 60];
+    ossify_place place;
+    ossify_costs result;
+    ossify_request request;
+} Bench;
+
+static void rig_with_room(Bench *bench) {
+    const ossify_poses *poses = &bench->made.poses;
+    ossify_settings roomy = bench->settings;
+    roomy.bones = BONES + 1;
+    bench->answer = answer_start(poses, &roomy);
+    ossify_rig *rig = &bench->answer.rig;
+    rig->bones = BONES;
+    rig->given = OSSIFY_GIVEN_TRANSFORMS | OSSIFY_GIVEN_WEIGHTS;
+    for (int64_t f = 0; f < poses->frame_count; f++) {
+        memcpy(rig->transforms + 12 * f * (BONES + 1), bench->made.truth.transforms + 12 * f * BONES,
+               12 * BONES * sizeof(double));
+    }
+    const size_t v = (size_t)poses->vertex_count;
+    memcpy(rig->influence_bones, bench->made.truth.influence_bones, K * v * sizeof(int32_t));
+    memcpy(rig->influence_weights, bench->made.truth.influence_weights, K * v * sizeof(float));
+    memcpy(rig->rest, bench->made.truth.rest, 3 * v * sizeof(float));
+}
+
+static Bench *bench_open(int64_t verb) {
+    SyntheticOptions options = {.shape = SHAPE_TUBE,
+                                .vertices = VERTICES,
+                                .frames = FRAMES,
+                                .bones = BONES,
+                                .influences = K,
+                                .noise = 0.01};
+    Bench *bench = calloc(1, sizeof *bench);
+    bench->made = synthetic_make(options);
+    bench->settings = plain_settings(BONES);
+    bench->settings.influences = K;
+    bench->settings.quality = OSSIFY_DRAFT;
+    rig_with_room(bench);
+    bench->skeleton = (ossify_skeleton){.struct_size = sizeof bench->skeleton,
+                                        .bone_capacity = BONES + 1,
+                                        .root = -1,
+                                        .demanded_count = 1,
+                                        .demanded = bench->demanded,
+                                        .parents = bench->parents,
+                                        .joint_kinds = bench->kinds,
+                                        .mirrors = bench->mirrors,
+                                        .joints = bench->joints,
+                                        .axes = bench->axes,
+                                        .angles = bench->angles,
+                                        .drifts = bench->drifts};
+    bench->demanded[1] = 1;
+    for (int b = 0; b < BONES; b++) {
+        bench->parents[b] = b - 1;
+        bench->kinds[b] = b == 0 ? OSSIFY_JOINT_ROOT : OSSIFY_JOINT_BALL;
+        bench->mirrors[b] = -1;
+    }
+    bench->evaluation =
+        (ossify_evaluation){.struct_size = sizeof bench->evaluation, .vertex_error = bench->vertex_error};
+    bench->place = (ossify_place){sizeof bench->place, -1, -1};
+    bench->result = (ossify_costs){sizeof bench->result, bench->costs};
+    bench->request = (ossify_request){.struct_size = sizeof bench->request,
+                                      .verb = verb,
+                                      .poses = &bench->made.poses,
+                                      .settings = &bench->settings,
+                                      .rig = &bench->answer.rig,
+                                      .skeleton = &bench->skeleton,
+                                      .evaluation = &bench->evaluation,
+                                      .options = &bench->place,
+                                      .result = &bench->result};
+    return bench;
+}
+
+static void bench_close(Bench *bench) {
+    answer_free(&bench->answer);
+    synthetic_free(&bench->made);
+    free(bench);
+}
+
+static void check_same(const Bench *a, const Bench *b) {
+    CHECK(rigs_are_equal(&a->made.poses, &a->answer.rig, &b->answer.rig));
+    CHECK(memcmp(a->parents, b->parents, sizeof a->parents) == 0);
+    CHECK(memcmp(a->kinds, b->kinds, sizeof a->kinds) == 0);
+    CHECK(memcmp(a->joints, b->joints, sizeof a->joints) == 0);
+    CHECK(memcmp(a->drifts, b->drifts, sizeof a->drifts) == 0);
+    CHECK(memcmp(a->costs, b->costs, sizeof a->costs) == 0);
+    CHECK(memcmp(a->vertex_error, b->vertex_error, sizeof a->vertex_error) == 0);
+    CHECK(a->evaluation.erms == b->evaluation.erms &&
+          a->evaluation.worst_vertex == b->evaluation.worst_vertex);
+    CHECK_INT(a->skeleton.root, b->skeleton.root);
+    CHECK_INT(a->skeleton.symmetry, b->skeleton.symmetry);
+    CHECK(a->answer.info.erms == b->answer.info.erms);
+    CHECK_INT(a->answer.rig.bones, b->answer.rig.bones);
+}
+
+TEST(any_verb_as_a_job_gives_what_the_call_gives) {
+    for (int64_t verb = 0; verb < OSSIFY_VERBS; verb++) {
+        Bench *direct = bench_open(verb), *other = bench_open(verb);
+        test_case("%s", verbs_find(verb)->name);
+        const int64_t status = ossify_run(&direct->request, &direct->answer.info);
+        CHECK(status >= 0);
+        CHECK_TEXT(direct->answer.info.message, "");
+        ossify_job *job = ossify_start(&other->request, &other->answer.info);
+        CHECK(job != NULL);
+        memset(&other->request, 0xEE, sizeof other->request); /* the structs are copied */
+        CHECK_INT(ossify_job_finish(job), status);
+        check_same(direct, other);
+        bench_close(direct);
+        bench_close(other);
+    }
+}
+
+TEST(a_cancelled_verb_leaves_everything_as_it_was) {
+    for (int64_t verb = 0; verb < OSSIFY_VERBS; verb++) {
+        Bench *before = bench_open(verb), *bench = bench_open(verb);
+        ossify_job *job = ossify_start(&bench->request, &bench->answer.info);
+        test_case("%s", verbs_find(verb)->name);
+        ossify_job_cancel(job);
+        const int64_t status = ossify_job_finish(job);
+        CHECK(status == OSSIFY_CANCELLED || status >= 0);
+        if (status < 0) {
+            before->answer.info = bench->answer.info;
+            check_same(before, bench);
+        }
+        bench_close(before);
+        bench_close(bench);
+    }
+}
+
+/* One fault in one array; the verbs that read it must find it, and no other looks. */
+typedef struct Spoilt {
+    int reads;
+    const char *says;
+} Spoilt;
+
+static Spoilt spoil(Bench *bench, int what) {
+    ossify_rig *rig = &bench->answer.rig;
+    switch (what) {
+    case 0:
+        bench->made.rest[4] = NAN;
+        return (Spoilt){READS_REST, "rest[1][1] is nan"};
+    case 1:
+        bench->made.frames[7] = INFINITY;
+        return (Spoilt){READS_FRAMES, "frames[0][2][1] is inf"};
+    case 2:
+        bench->made.triangles[5] = 3000000;
+        return (Spoilt){READS_TRIANGLES, "triangles[1][2] is 3000000"};
+    case 3:
+        rig->transforms[14] = NAN;
+        return (Spoilt){READS_RIG | READS_GIVEN, "transforms[0][1][0][2] is nan"};
+    case 4:
+        rig->influence_bones[2 * K] = BONES;
+        return (Spoilt){READS_RIG | READS_GIVEN, "influence_bones[2][0] is 4"};
+    case 5:
+        rig->influence_weights[2 * K] = -1;
+        return (Spoilt){READS_RIG | READS_GIVEN, "influence_weights[2][0] is -1"};
+    case 6:
+        rig->rest[3] = NAN;
+        return (Spoilt){READS_RIG | READS_GIVEN, "rig.rest[1][0] is nan"};
+    case 7:
+        bench->demanded[1] = 99;
+        return (Spoilt){READS_WISHES, "skeleton.demanded[0][1] is 99"};
+    case 8:
+        bench->parents[0] = 1;
+        return (Spoilt){READS_TREE, "skeleton.parents[0] is 1"};
+    case 9:
+        bench->joints[5] = NAN;
+        return (Spoilt){READS_TREE, "skeleton.joints[1][2] is nan"};
+    case 10:
+        bench->kinds[1] = 17;
+        return (Spoilt){READS_TREE, "skeleton.joint_kinds[1] is 17"};
+    default:
+        return (Spoilt){0, NULL};
+    }
+}
+
+TEST(every_verb_checks_every_array_that_it_reads) {
+    for (int64_t verb = 0; verb < OSSIFY_VERBS; verb++) {
+        for (int what = 0;; what++) {
+            Bench *bench = bench_open(verb);
+            const Spoilt spoilt = spoil(bench, what);
+            if (spoilt.says == NULL) {
+                bench_close(bench);
+                break;
+            }
+            test_case("%s, %s", verbs_find(verb)->name, spoilt.says);
+            const int64_t status = ossify_run(&bench->request, &bench->answer.info);
+            if (verbs_find(verb)->reads & spoilt.reads) {
+                CHECK_INT(status, OSSIFY_BAD_ARGUMENT);
+                CHECK_SAYS(bench->answer.info.message, spoilt.says);
+            } else {
+                CHECK(status >= 0);
+            }
+            bench_close(bench);
+        }
+    }
+}
+
+TEST(a_request_that_is_none_is_refused) {
+    Bench *bench = bench_open(OSSIFY_DECOMPOSE);
+    ossify_info *info = &bench->answer.info;
+    CHECK_INT(ossify_run(NULL, info), OSSIFY_BAD_ARGUMENT);
+    CHECK_SAYS(info->message, "request is NULL");
+    CHECK(ossify_start(NULL, info) == NULL);
+    bench->request.verb = OSSIFY_VERBS;
+    CHECK_INT(ossify_run(&bench->request, info), OSSIFY_BAD_ARGUMENT);
+    CHECK_SAYS(info->message, "request.verb is 6: it must be 0..5");
+    bench->request.verb = -1;
+    CHECK(ossify_start(&bench->request, info) == NULL);
+    bench->request.verb = OSSIFY_ADD_BONE;
+    bench->request.options = NULL;
+    CHECK_INT(ossify_run(&bench->request, info), OSSIFY_BAD_ARGUMENT);
+    CHECK_SAYS(info->message, "request.options is NULL: give the address of an ossify_place");
+    bench->request.struct_size = 1;
+    CHECK_INT(ossify_run(&bench->request, info), OSSIFY_BAD_ARGUMENT);
+    CHECK_SAYS(info->message, "ossify_request has size 1");
+    bench_close(bench);
+}
+
+/* What a solve could leave behind when it fails; the checks do not ask how. */
+TEST(an_answer_that_is_no_rig_is_refused) {
+    for (int what = 0; what < 6; what++) {
+        Bench *bench = bench_open(OSSIFY_ARTICULATE);
+        Workshop workshop;
+        ossify_rig *rig = &bench->answer.rig;
+        static const char *const SAYS[] = {"the transform of bone 1 in frame 2 has a number that is nan",
+                                           "vertex 9 has no bone that it may follow",
+                                           "vertex 9 follows its bones by no weights",
+                                           "vertex 9 follows its bones by no weights",
+                                           "vertex 3 came to rest at inf",
+                                           "the joint of bone 2 came out nowhere"};
+        workshop_open(&workshop, bench->settings);
+        CHECK_INT(check_answer(&workshop.call, verbs_find(OSSIFY_ARTICULATE), &bench->request), 0);
+        switch (what) {
+        case 0:
+            rig->transforms[12 * (2 * (BONES + 1) + 1) + 7] = NAN;
+            break;
+        case 1:
+            rig->influence_weights[9 * K] = rig->influence_weights[9 * K + 1] = 0;
+            break;
+        case 2:
+            rig->influence_weights[9 * K] = NAN;
+            break;
+        case 3:
+            rig->influence_bones[9 * K] = BONES;
+            break;
+        case 4:
+            rig->rest[10] = INFINITY;
+            break;
+        default:
+            bench->joints[7] = NAN;
+        }
+        test_case("%s", SAYS[what]);
+        CHECK_INT(check_answer(&workshop.call, verbs_find(OSSIFY_ARTICULATE), &bench->request),
+                  OSSIFY_NO_ANSWER);
+        CHECK_SAYS(workshop.info.message, SAYS[what]);
+        workshop_close(&workshop);
+        bench_close(bench);
+    }
+}
+
+/* A caller that spoils its frames once they were checked: the way to an answer that is none. */
+static int64_t spoil_later(void *user, const ossify_progress *progress) {
+    Bench *bench = user;
+    if (progress->stage == OSSIFY_STAGE_REFINE) {
+        bench->made.frames[3 * bench->made.poses.vertex_count] = NAN;
+    }
+    return 0;
+}
+
+TEST(no_answer_is_said_and_nothing_is_written) {
+    Bench *before = bench_open(OSSIFY_DECOMPOSE), *bench = bench_open(OSSIFY_DECOMPOSE);
+    uint8_t held[2 * VERTICES];
+    memset(held, 1, sizeof held);
+    bench->answer.rig.given = before->answer.rig.given =
+        OSSIFY_GIVEN_WEIGHTS; /* transforms alone are solved */
+    bench->answer.rig.held_vertices = bench->answer.rig.held_rest = held;
+    bench->settings.watch = spoil_later;
+    bench->settings.watch_user = bench;
+    CHECK_INT(ossify_run(&bench->request, &bench->answer.info), OSSIFY_NO_ANSWER);
+    CHECK_SAYS(bench->answer.info.message, "no answer was found: the transform of bone");
+    before->answer.info = bench->answer.info;
+    check_same(before, bench);
+    bench_close(before);
+    bench_close(bench);
+}

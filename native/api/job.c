@@ -148,7 +148,7 @@ ossify_job *ossify_start(const ossify_request *request, ossify_info *info) {
         return no_job(info, 1);
     }
     job_fill(job, request, info);
-    job->thread = job->arena.failed ? NULL : thread_start(&job->arena, run, job);
+    job->thread = job->arena.failed ? NULL : parallel_thread_start(&job->arena, run, job);
     if (job->thread == NULL) {
         no_job(info, job->arena.failed);
         job_give(job);
@@ -199,7 +199,7 @@ int64_t ossify_job_finish(ossify_job *job) {
     if (job == NULL) {
         return OSSIFY_BAD_ARGUMENT;
     }
-    thread_join(job->thread);
+    parallel_thread_join(job->thread);
     status = job->info.status;
     *job->caller_info = job->info;
     if (status >= 0) {

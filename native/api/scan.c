@@ -37,7 +37,7 @@ static int64_t first_fault(Call *call, FindFault find, const void *array, int64_
         if (call_poll(call, 0)) {
             return -1;
         }
-        pool_run(call->pool, tasks, scan_task, &scan);
+        parallel_run(call->pool, tasks, scan_task, &scan);
         for (int t = 0; t < tasks; t++) {
             if (scan.found[t] >= 0) {
                 return scan.found[t];

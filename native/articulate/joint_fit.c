@@ -72,7 +72,7 @@ static void fill_across(const Linkage *linkage, Bench *bench, int a, int b) {
     for (size_t j = 0; j < 3; j++) {
         const double *d = bench->turned + 9 * (size_t)a + 3 * j;
         double *to = bench->across + (3 * (size_t)a + j) * m + (size_t)linkage->first[b];
-        cross(arm, d, to);
+        rotation3_cross(arm, d, to);
         for (int k = 0; k < count; k++) {
             to[3 + k] = q[3 * n] * (way[k][0] * d[0] + way[k][1] * d[1] + way[k][2] * d[2]);
         }
@@ -343,7 +343,7 @@ double joint_fit(Linkage *linkage, const Moments *moments, double misfit) {
     fit.step = arena_take(&call->arena, size, sizeof(double));
     fit.room = arena_take(&call->arena, (size + 1) * size, sizeof(double));
     if (!call->arena.failed) {
-        pool_run(call->pool, fit.lanes, gather_lane, &fit);
+        parallel_run(call->pool, fit.lanes, gather_lane, &fit);
         add_lanes(&fit);
         find_reaches(&fit, moments);
         if (!call->cancelled && find_step(&fit, mean_square(linkage, misfit))) {

@@ -180,7 +180,7 @@ static void chain_frame(void *user, int frame, int worker) {
 }
 
 void linkage_chain(Linkage *linkage) {
-    pool_run(linkage->call->pool, linkage->frames, chain_frame, linkage);
+    parallel_run(linkage->call->pool, linkage->frames, chain_frame, linkage);
 }
 
 double linkage_misfit(const Linkage *linkage, int frame, const double *z, double *left) {
@@ -234,8 +234,8 @@ void linkage_unpin(Linkage *linkage, const Pinned *pinned) {
 static int take_benches(Call *call, Linkage *linkage) {
     Arena *arena = &call->arena;
     const size_t b = (size_t)linkage->bones, m = (size_t)linkage->unknowns, n = 4 * b;
-    linkage->bench = arena_take(arena, (size_t)pool_workers(call->pool), sizeof(Bench));
-    for (int i = 0; i < pool_workers(call->pool) && !arena->failed; i++) {
+    linkage->bench = arena_take(arena, (size_t)parallel_workers(call->pool), sizeof(Bench));
+    for (int i = 0; i < parallel_workers(call->pool) && !arena->failed; i++) {
         Bench *bench = &linkage->bench[i];
         bench->z = arena_take(arena, 3 * n, sizeof(double));
         bench->tried = arena_take(arena, 3 * n, sizeof(double));

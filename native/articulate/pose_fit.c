@@ -104,14 +104,14 @@ static void fill_pair(const Linkage *linkage, Bench *bench, int a, int b) {
     turn_turn(linkage, bench, a, b, ra, rb);
     lever(linkage, bench, ra, a, b, arm);
     for (int j = 0; j < of_b; j++) {
-        cross(arm, way_b[j], c);
+        rotation3_cross(arm, way_b[j], c);
         for (size_t i = 0; i < 3; i++) {
             to[i * m + 3 + (size_t)j] = c[i];
         }
     }
     lever(linkage, bench, rb, b, a, arm);
     for (int i = 0; i < of_a; i++) {
-        cross(arm, way_a[i], c);
+        rotation3_cross(arm, way_a[i], c);
         memcpy(to + (3 + (size_t)i) * m, c, sizeof c);
         for (int j = 0; j < of_b; j++) {
             to[(3 + (size_t)i) * m + 3 + (size_t)j] =
@@ -240,7 +240,7 @@ static void fit_frame(void *user, int frame, int worker) {
 
 double pose_fit(Linkage *linkage) {
     double sum = 0;
-    pool_run(linkage->call->pool, linkage->frames, fit_frame, linkage);
+    parallel_run(linkage->call->pool, linkage->frames, fit_frame, linkage);
     for (int f = 0; f < linkage->frames; f++) {
         sum += linkage->misfit[f];
     }

@@ -19,6 +19,8 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "base/clock.h"
+
 /* The default is 512 kB on macOS and 128 kB with musl; too little for a call with its BLAS. */
 enum { STACK_BYTES = 8 << 20, MOST_THREADS = 256 };
 static const double LOOK_SECONDS = 2e-4;
@@ -92,19 +94,11 @@ static int core_count(void) {
     return (int)GetActiveProcessorCount(ALL_PROCESSOR_GROUPS);
 }
 
-double seconds_now(void) {
-    LARGE_INTEGER ticks, ticks_a_second;
-    QueryPerformanceCounter(&ticks);
-    QueryPerformanceFrequency(&ticks_a_second);
-    return (double)ticks.QuadPart / (double)ticks_a_second.QuadPart;
-}
-
 #else
 
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <time.h>
 #include <unistd.h>
 
 typedef pthread_mutex_t Mutex;
@@ -193,12 +187,6 @@ static int core_count(void) {
     return (int)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-double seconds_now(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 #endif
 
 /* ---- from here on the same everywhere ---- */
@@ -253,8 +241,8 @@ static void take_tasks(Pool *pool, int worker) {
 
 /* Looks until *value is no longer `old`, for LOOK_SECONDS at most. */
 static void look_for_change(atomic_uint *value, unsigned old) {
-    const double until = seconds_now() + LOOK_SECONDS;
-    while (atomic_load(value) == old && seconds_now() < until) {
+    const double until = clock_seconds() + LOOK_SECONDS;
+    while (atomic_load(value) == old && clock_seconds() < until) {
         thread_yield();
     }
 }
@@ -319,7 +307,7 @@ static int start_locks(Pool *pool) {
     return 0;
 }
 
-/* `workers` counts those that run, so that pool_end serves a pool that started in part. */
+/* `workers` counts those that run, so that parallel_end serves a pool that started in part. */
 static int start_workers(Pool *pool, int threads) {
     for (pool->workers = 1; pool->workers < threads; pool->workers++) {
         Worker *worker = &pool->members[pool->workers - 1];
@@ -332,7 +320,7 @@ static int start_workers(Pool *pool, int threads) {
     return 1;
 }
 
-Pool *pool_start(Arena *arena, int threads) {
+Pool *parallel_start(Arena *arena, int threads) {
     Pool *pool = arena_take(arena, 1, sizeof *pool);
     if (pool == NULL) {
         return NULL;
@@ -352,19 +340,19 @@ Pool *pool_start(Arena *arena, int threads) {
         return NULL;
     }
     if (!start_workers(pool, threads)) {
-        pool_end(pool);
+        parallel_end(pool);
         return NULL;
     }
     return pool;
 }
 
-int pool_workers(const Pool *pool) {
+int parallel_workers(const Pool *pool) {
     return pool->workers;
 }
 
 static void open_round(Pool *pool, int tasks, PoolTask task, void *user) {
     mutex_lock(&pool->mutex);
-    assert(!pool->open && "pool_run from inside a task");
+    assert(!pool->open && "parallel_run from inside a task");
     pool->task = task;
     pool->user = user;
     pool->tasks = (unsigned)tasks;
@@ -376,11 +364,11 @@ static void open_round(Pool *pool, int tasks, PoolTask task, void *user) {
 }
 
 static void close_round(Pool *pool) {
-    const double until = seconds_now() + LOOK_SECONDS;
+    const double until = clock_seconds() + LOOK_SECONDS;
     mutex_lock(&pool->mutex);
     pool->open = 0;
     mutex_unlock(&pool->mutex);
-    while (atomic_load(&pool->busy) > 0 && seconds_now() < until) {
+    while (atomic_load(&pool->busy) > 0 && clock_seconds() < until) {
         thread_yield();
     }
     mutex_lock(&pool->mutex);
@@ -390,7 +378,7 @@ static void close_round(Pool *pool) {
     mutex_unlock(&pool->mutex);
 }
 
-void pool_run(Pool *pool, int tasks, PoolTask task, void *user) {
+void parallel_run(Pool *pool, int tasks, PoolTask task, void *user) {
     if (pool->workers == 1 || tasks <= 1) {
         for (int t = 0; t < tasks; t++) {
             task(user, t, 0);
@@ -402,7 +390,7 @@ void pool_run(Pool *pool, int tasks, PoolTask task, void *user) {
     close_round(pool);
 }
 
-void pool_end(Pool *pool) {
+void parallel_end(Pool *pool) {
     if (pool == NULL) {
         return;
     }
@@ -419,7 +407,7 @@ void pool_end(Pool *pool) {
     mutex_end(&pool->mutex);
 }
 
-Thread *thread_start(Arena *arena, void (*run)(void *user), void *user) {
+Thread *parallel_thread_start(Arena *arena, void (*run)(void *user), void *user) {
     Thread *thread = arena_take(arena, 1, sizeof *thread);
     if (thread == NULL || !thread_begin(thread, run, user)) {
         return NULL;
@@ -427,6 +415,6 @@ Thread *thread_start(Arena *arena, void (*run)(void *user), void *user) {
     return thread;
 }
 
-void thread_join(Thread *thread) {
+void parallel_thread_join(Thread *thread) {
     handle_join(thread->handle);
 }

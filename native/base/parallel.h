@@ -1,6 +1,6 @@
 /* parallel.h - the only file that knows threads: pthreads, or Win32 on Windows.
  *
- * pool_run hands out task numbers 0..tasks-1 in any order to any worker, so a task
+ * parallel_run hands out task numbers 0..tasks-1 in any order to any worker, so a task
  * must write only what belongs to its number; sums over tasks are then made in the
  * order of the numbers. That is why results do not depend on the number of threads. */
 #ifndef OSSIFY_PARALLEL_H
@@ -9,22 +9,19 @@
 #include "base/arena.h"
 
 typedef struct Pool Pool;
-typedef void (*PoolTask)(void *user, int task, int worker); /* worker: 0..pool_workers-1 */
+typedef void (*PoolTask)(void *user, int task, int worker); /* worker: 0..parallel_workers-1 */
 
 /* threads <= 0: one for each core. NULL when memory is out (arena->failed) or the system
  * refuses a thread (arena->failed stays 0). */
-Pool *pool_start(Arena *arena, int threads);
-int pool_workers(const Pool *pool);
+Pool *parallel_start(Arena *arena, int threads);
+int parallel_workers(const Pool *pool);
 /* Returns when all tasks are done; the calling thread is worker 0. Not from inside a task. */
-void pool_run(Pool *pool, int tasks, PoolTask task, void *user);
-void pool_end(Pool *pool); /* before arena_end; NULL is fine */
+void parallel_run(Pool *pool, int tasks, PoolTask task, void *user);
+void parallel_end(Pool *pool); /* before arena_end; NULL is fine */
 
 typedef struct Thread Thread; /* for jobs */
-/* NULL as for pool_start. */
-Thread *thread_start(Arena *arena, void (*run)(void *user), void *user);
-void thread_join(Thread *thread); /* before arena_end */
-
-/* Monotonic seconds. */
-double seconds_now(void);
+/* NULL as for parallel_start. */
+Thread *parallel_thread_start(Arena *arena, void (*run)(void *user), void *user);
+void parallel_thread_join(Thread *thread); /* before arena_end */
 
 #endif

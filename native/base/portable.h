@@ -18,12 +18,12 @@
 #endif
 
 /* A function for processors with vectors of four doubles and fused multiplications, whatever the others are
- * compiled for. To be called only where processor_is_wide() says so. gcc does not align the stack of Windows
+ * compiled for. To be called only where portable_is_wide() says so. gcc does not align the stack of Windows
  * for such vectors. */
 #if defined(__x86_64__) && defined(__GNUC__) && (defined(__clang__) || !defined(_WIN32))
 #include <cpuid.h>
 #define WIDE __attribute__((target("avx2,fma")))
-static inline int processor_is_wide(void) {
+static inline int portable_is_wide(void) {
     const unsigned fma = 1u << 12, saves = 1u << 27, avx = 1u << 28, avx2 = 1u << 5, kept = 6;
     unsigned a, b, c, d, state;
     if (!__get_cpuid(1, &a, &b, &c, &d) || (c & (fma | saves | avx)) != (fma | saves | avx)) {
@@ -34,7 +34,7 @@ static inline int processor_is_wide(void) {
 }
 #else
 #define WIDE
-static inline int processor_is_wide(void) {
+static inline int portable_is_wide(void) {
     return 0;
 }
 #endif

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "core/sentence.h"
 
 /* The watcher sees every poll, also when it can no longer cancel. */
@@ -27,7 +28,7 @@ int call_poll(Call *call, double fraction) {
 }
 
 void call_stage(Call *call, int stage) {
-    const double now = seconds_now();
+    const double now = clock_seconds();
     call->info->stage_seconds[call->progress.stage] += now - call->stage_began;
     call->stage_began = now;
     call->progress.stage = stage;
@@ -41,13 +42,13 @@ int64_t call_begin(Call *call, const ossify_settings *settings, ossify_info *inf
     memset(call, 0, sizeof *call);
     call->settings = settings;
     call->info = info;
-    call->began = call->stage_began = seconds_now();
+    call->began = call->stage_began = clock_seconds();
     call->progress.struct_size = sizeof call->progress;
     call->progress.erms = -1;
-    call->wide = processor_is_wide();
+    call->wide = portable_is_wide();
     atomic_init(&call->cancelled, 0);
     arena_start(&call->arena, settings);
-    call->pool = pool_start(&call->arena, (int)settings->threads);
+    call->pool = parallel_start(&call->arena, (int)settings->threads);
     if (call->pool != NULL) {
         return 0;
     }
@@ -77,7 +78,7 @@ static void explain(ossify_info *info, int64_t status, const ossify_poses *poses
 
 int64_t call_end(Call *call, int64_t status, const ossify_poses *poses) {
     call_stage(call, (int)call->progress.stage);
-    pool_end(call->pool);
+    parallel_end(call->pool);
     arena_end(&call->arena);
     call->info->status = status;
     explain(call->info, status, poses, call->arena.refused);

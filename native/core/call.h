@@ -16,7 +16,7 @@ typedef struct Call {
     Pool *pool;
     ossify_info *info;
     ossify_progress progress;
-    double began; /* seconds_now() at the start, and of the stage at hand */
+    double began; /* clock_seconds() at the start, and of the stage at hand */
     double stage_began;
     double from, to;      /* the part of the progress that the work at hand makes up */
     atomic_int cancelled; /* read by all workers */

@@ -198,8 +198,8 @@ int problem_prepare(Call *call, const ossify_poses *poses, const float *rest, co
         return 0;
     }
     Filling filling = {call, poses->frames, placement, problem, poses->vertex_count};
-    pool_run(call->pool, problem->frames, fill_frame, &filling);
-    pool_run(call->pool, problem->blocks, square_block, &filling);
+    parallel_run(call->pool, problem->frames, fill_frame, &filling);
+    parallel_run(call->pool, problem->blocks, square_block, &filling);
     return renumbered_graph(call, poses, problem);
 }
 

@@ -38,7 +38,7 @@ typedef struct Growth {
 } Growth;
 
 int locality_make(Call *call, const Problem *problem, int capacity, Locality *locality) {
-    const size_t n = (size_t)problem->vertices, workers = (size_t)pool_workers(call->pool);
+    const size_t n = (size_t)problem->vertices, workers = (size_t)parallel_workers(call->pool);
     Arena *arena = &call->arena;
     locality->bytes = (capacity + BITS - 1) / BITS;
     locality->candidates = arena_take(arena, n * (size_t)locality->bytes, 1);
@@ -290,7 +290,7 @@ int locality_update(Call *call, const Problem *problem, const Model *model, doub
     const int ready = list_members(call, problem, model, &growth);
     if (ready) {
         memset(locality->candidates, 0, (size_t)problem->vertices * (size_t)locality->bytes);
-        pool_run(call->pool, (model->bones + BITS - 1) / BITS, grow_regions, &growth);
+        parallel_run(call->pool, (model->bones + BITS - 1) / BITS, grow_regions, &growth);
         fill_gaps(&growth);
     }
     arena_return(&call->arena, mark);

@@ -117,7 +117,7 @@ static int list_bones(const Pass *pass, Scratch *s, int v0, int v1) {
     for (int v = v0; v < v1; v++) {
         for (int k = 0; k < model->influences; k++) {
             const int b = model->bone[(size_t)v * (size_t)model->influences + (size_t)k];
-            if (b >= 0 && (keeps_weights(pass, v) || model->held_group[b] || plan->given_error)) {
+            if (b >= 0 && (vertex_keeps_weights(pass, v) || model->held_group[b] || plan->given_error)) {
                 s->local[b] = 0;
             }
         }
@@ -331,7 +331,7 @@ static int copy_weights(Call *call, const Problem *problem, const Model *model, 
 double pass_run(Call *call, const Problem *problem, Model *model, Moments *moments, const PassPlan *plan) {
     ArenaPiece *mark = arena_mark(&call->arena);
     const size_t stride = padded(model->bones), bones = (size_t)model->bones;
-    const int workers = pool_workers(call->pool);
+    const int workers = parallel_workers(call->pool);
     double *gram = arena_take(&call->arena, bones * MONOMIALS * stride, sizeof *gram);
     double *diagonal = arena_take(&call->arena, MONOMIALS * stride, sizeof *diagonal);
     Scratch *scratch = arena_take(&call->arena, (size_t)workers, sizeof *scratch);
@@ -354,9 +354,9 @@ double pass_run(Call *call, const Problem *problem, Model *model, Moments *momen
     }
     double sum = 0;
     if (ready) {
-        pool_run(call->pool, moments->lanes, run_lane, &pass);
+        parallel_run(call->pool, moments->lanes, run_lane, &pass);
         if (!plan->only) {
-            pool_run(call->pool, problem->frames + 1, add_lanes, &pass);
+            parallel_run(call->pool, problem->frames + 1, add_lanes, &pass);
             mirror_u(model, moments->u);
         }
         sum = add_sums(moments, model, plan->removal_cost);

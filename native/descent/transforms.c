@@ -295,7 +295,7 @@ static int run(Update *update, int flexible) {
         done = fit_affine(update);
     } else {
         done = transforms_share(&call->arena, update->model, update->moments, &update->sharing);
-        pool_run(call->pool, done ? update->problem->frames : 0, sweep_frame, update);
+        parallel_run(call->pool, done ? update->problem->frames : 0, sweep_frame, update);
     }
     arena_return(&call->arena, mark);
     return done && !call->cancelled;

@@ -202,7 +202,7 @@ void vertex_solve(const Pass *pass, Scratch *s, int n, int v, const double *d, S
     }
     Held held;
     load_held(pass, s, v, &held);
-    const int keep = keeps_weights(pass, v) || (pass->holds_groups && !bar_held(pass, s, n, &held));
+    const int keep = vertex_keeps_weights(pass, v) || (pass->holds_groups && !bar_held(pass, s, n, &held));
     load_support(pass, s, v, keep, support);
     if (!keep) {
         const int smooth = plan->smoothing > 0;

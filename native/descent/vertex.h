@@ -35,7 +35,7 @@ typedef struct Pass {
 } Pass;
 
 /* 1 when a vertex's weights are not to be solved. */
-static inline int keeps_weights(const Pass *pass, int v) {
+static inline int vertex_keeps_weights(const Pass *pass, int v) {
     return !pass->plan->solve_weights || (pass->problem->held && pass->problem->held[v]);
 }
 

@@ -165,7 +165,7 @@ static int add_nearest(Arena *arena, Pool *pool, const GraphWatch *watch, const 
     if (!job.near) {
         return 0;
     }
-    pool_run(pool, (tree->count + CHUNK - 1) / CHUNK, find_nearest, &job);
+    parallel_run(pool, (tree->count + CHUNK - 1) / CHUNK, find_nearest, &job);
     for (int v = 0; v < tree->count && !job.stopped; v++) {
         for (int i = 0; i < NEIGHBOURS && job.near[(size_t)v * NEIGHBOURS + (size_t)i] >= 0; i++) {
             add_edge(edges, v, job.near[(size_t)v * NEIGHBOURS + (size_t)i]);

@@ -205,8 +205,8 @@ void rotation3_turn(const double w[3], double *r, size_t stride) {
     for (size_t j = 0; j < 3; j++) {
         const double x[3] = {r[j], r[stride + j], r[2 * stride + j]};
         double once[3], twice[3];
-        cross(w, x, once);
-        cross(w, once, twice);
+        rotation3_cross(w, x, once);
+        rotation3_cross(w, once, twice);
         for (size_t i = 0; i < 3; i++) {
             r[i * stride + j] = x[i] + s * once[i] + c * twice[i];
         }

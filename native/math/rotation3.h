@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-static inline void cross(const double a[3], const double b[3], double c[3]) {
+static inline void rotation3_cross(const double a[3], const double b[3], double c[3]) {
     c[0] = a[1] * b[2] - a[2] * b[1];
     c[1] = a[2] * b[0] - a[0] * b[2];
     c[2] = a[0] * b[1] - a[1] * b[0];

@@ -152,8 +152,8 @@ static int begin(Collapse *collapse, const Graph *graph) {
             }
         }
     }
-    pool_run(collapse->call->pool, (collapse->heap_count + EDGES_A_TASK - 1) / EDGES_A_TASK, work_out_some,
-             collapse);
+    parallel_run(collapse->call->pool, (collapse->heap_count + EDGES_A_TASK - 1) / EDGES_A_TASK,
+                 work_out_some, collapse);
     for (int at = collapse->heap_count / 2 - 1; at >= 0; at--) {
         sink(collapse, at);
     }
@@ -284,10 +284,10 @@ int face_cluster(Call *call, const Problem *problem, int bones, Model *model) {
     Stars stars = {call, problem, &errors, NULL};
     int clusters = -1;
     int *label = arena_take(&call->arena, (size_t)problem->vertices, sizeof *label);
-    stars.x = arena_take(&call->arena, 3 * (size_t)problem->frames * (size_t)pool_workers(call->pool),
+    stars.x = arena_take(&call->arena, 3 * (size_t)problem->frames * (size_t)parallel_workers(call->pool),
                          sizeof(double));
     if (rigid_error_make(call, problem->vertices, problem->frames, &errors)) {
-        pool_run(call->pool, problem->blocks, gather_stars, &stars);
+        parallel_run(call->pool, problem->blocks, gather_stars, &stars);
         clusters = face_cluster_collapse(call, &problem->graph, &errors, bones,
                                          cluster_tolerance(call, problem), label);
     }

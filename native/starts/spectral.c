@@ -286,7 +286,7 @@ static int cluster_patches(Patches *patches, int bones, int *label) {
     if (call->arena.failed) {
         return 0;
     }
-    pool_run(call->pool, patches->count, measure_row, patches);
+    parallel_run(call->pool, patches->count, measure_row, patches);
     normalise_affinity(patches, value);
     if (call_poll(call, -1)) {
         return 0;

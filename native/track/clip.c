@@ -132,7 +132,7 @@ static void solve_run(void *user, int run, int worker) {
 int clip_solve(Call *call, const Problem *problem, Model *model, Moments *moments, int most,
                const double *square, PoolTask guess, void *guess_user) {
     Arena *arena = &call->arena;
-    const int workers = pool_workers(call->pool);
+    const int workers = parallel_workers(call->pool);
     Clip clip = {.call = call,
                  .newton = {.model = model, .moments = moments, .square = square},
                  .frames = problem->frames,
@@ -148,7 +148,7 @@ int clip_solve(Call *call, const Problem *problem, Model *model, Moments *moment
     if (!transforms_share(arena, model, moments, &clip.sharing)) {
         return -1;
     }
-    pool_run(call->pool, (problem->frames + RUN - 1) / RUN, solve_run, &clip);
+    parallel_run(call->pool, (problem->frames + RUN - 1) / RUN, solve_run, &clip);
     for (int f = 0; f < problem->frames; f++) {
         slowest = clip.taken[f] > slowest ? clip.taken[f] : slowest;
     }

@@ -99,11 +99,11 @@ static int make_track(Track *track) {
     track->placement.frame_centre = arena_take(arena, rows, sizeof(double));
     track->own = arena_take(arena, b, MONOMIALS * sizeof(double));
     track->square = arena_take(arena, rows / 3, sizeof(double));
-    track->sums = arena_take(arena, (size_t)pool_workers(track->call->pool), sizeof *track->sums);
+    track->sums = arena_take(arena, (size_t)parallel_workers(track->call->pool), sizeof *track->sums);
     if (!patches_take(arena, track->vertices, rig->bones, rig->influences, &track->patches)) {
         return 0;
     }
-    for (int worker = 0; worker < pool_workers(track->call->pool); worker++) {
+    for (int worker = 0; worker < parallel_workers(track->call->pool); worker++) {
         take_sums(arena, b, &track->sums[worker]);
     }
     return !arena->failed;
@@ -339,14 +339,14 @@ int64_t track(Call *call, const ossify_poses *poses, ossify_rig *rig) {
         return call_ended(call);
     }
     add_own_forms(&track);
-    pool_run(call->pool, (track.problem.frames + AT_HAND - 1) / AT_HAND, sum_frames, &track);
+    parallel_run(call->pool, (track.problem.frames + AT_HAND - 1) / AT_HAND, sum_frames, &track);
     if (call_poll(call, 0.5)) {
         return call_ended(call);
     }
     rig_read_transforms(&track.problem, &track.placement, rig, !flexible, &track.model);
     const PoolTask guess = rig->given & OSSIFY_GIVEN_TRANSFORMS ? NULL : guess_frame;
     if (guess && !at_once) {
-        pool_run(call->pool, track.problem.frames, guess, &track);
+        parallel_run(call->pool, track.problem.frames, guess, &track);
     }
     const int steps = at_once ? clip_solve(call, &track.problem, &track.model, &track.moments, most,
                                            track.square, guess, &track)

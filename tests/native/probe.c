@@ -80,12 +80,12 @@ void workshop_open(Workshop *workshop, ossify_settings settings) {
     workshop->call.progress.struct_size = sizeof workshop->call.progress;
     atomic_init(&workshop->call.cancelled, 0);
     arena_start(&workshop->call.arena, &workshop->settings);
-    workshop->call.pool = pool_start(&workshop->call.arena, (int)settings.threads);
+    workshop->call.pool = parallel_start(&workshop->call.arena, (int)settings.threads);
     CHECK(workshop->call.pool != NULL);
 }
 
 void workshop_close(Workshop *workshop) {
-    pool_end(workshop->call.pool);
+    parallel_end(workshop->call.pool);
     arena_end(&workshop->call.arena);
 }
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/parallel.h"
+#include "base/clock.h"
 
 enum { MOST_PRINTED = 5 }; /* failures a test; more of the same tell nothing */
 
@@ -104,7 +104,7 @@ static int asked_for(const Test *test, int words, char **word) {
 
 /* -1 failed, 0 skipped, 1 passed */
 static int run(const Test *test, int verbose) {
-    double began = seconds_now();
+    double began = clock_seconds();
     current = test;
     current_case[0] = '\0';
     failures = 0;
@@ -117,7 +117,7 @@ static int run(const Test *test, int verbose) {
         printf("skipped %s: %s\n", test->name, skipped);
     }
     if (verbose) {
-        printf("%8.3f s  %s\n", seconds_now() - began, test->name);
+        printf("%8.3f s  %s\n", clock_seconds() - began, test->name);
     }
     fflush(stdout);
     return failures > 0 ? -1 : skipped == NULL;
@@ -125,7 +125,7 @@ static int run(const Test *test, int verbose) {
 
 int main(int argc, char **argv) {
     int passed = 0, failed = 0, left_out = 0, verbose = 0;
-    double began = seconds_now();
+    double began = clock_seconds();
     for (int i = 1; i < argc; i++) {
         verbose |= strcmp(argv[i], "-v") == 0;
     }
@@ -139,6 +139,6 @@ int main(int argc, char **argv) {
         failed += result < 0;
         left_out += result == 0;
     }
-    printf("%d passed, %d failed, %d skipped in %.2f s\n", passed, failed, left_out, seconds_now() - began);
+    printf("%d passed, %d failed, %d skipped in %.2f s\n", passed, failed, left_out, clock_seconds() - began);
     return failed > 0 || passed + left_out == 0;
 }

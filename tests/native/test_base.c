@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/random.h"
 #include "probe.h"
 #include "test.h"
@@ -154,16 +155,16 @@ TEST(every_task_runs_once_on_a_known_worker) {
         Pool *pool;
         test_case("%d threads", threads[t]);
         arena_start(&arena, NULL);
-        pool = pool_start(&arena, threads[t]);
+        pool = parallel_start(&arena, threads[t]);
         CHECK(pool != NULL);
-        CHECK_INT(pool_workers(pool), threads[t]);
-        pool_run(pool, MANY, count_task, tally);
+        CHECK_INT(parallel_workers(pool), threads[t]);
+        parallel_run(pool, MANY, count_task, tally);
         CHECK_INT(atomic_load(&tally->inside), MANY); /* all done on return */
         for (int i = 0; i < MANY; i++) {
             CHECK_INT(tally->runs[i], 1);
             CHECK(tally->worker[i] >= 0 && tally->worker[i] < threads[t]);
         }
-        pool_end(pool);
+        parallel_end(pool);
         arena_end(&arena);
         free(tally);
     }
@@ -175,16 +176,16 @@ TEST(many_short_runs_lose_no_task) {
     Arena arena;
     Pool *pool;
     arena_start(&arena, NULL);
-    pool = pool_start(&arena, 4);
+    pool = parallel_start(&arena, 4);
     for (int round = 0; round < rounds; round++) {
-        pool_run(pool, round % 7, count_task, tally);
+        parallel_run(pool, round % 7, count_task, tally);
         tasks += round % 7;
         if (atomic_load(&tally->inside) != tasks) {
             break;
         }
     }
     CHECK_INT(atomic_load(&tally->inside), tasks);
-    pool_end(pool);
+    parallel_end(pool);
     arena_end(&arena);
     free(tally);
 }
@@ -193,17 +194,17 @@ TEST(a_pool_by_cores_has_a_worker) {
     Arena arena;
     Pool *pool;
     arena_start(&arena, NULL);
-    pool = pool_start(&arena, 0);
-    CHECK(pool != NULL && pool_workers(pool) >= 1);
-    pool_end(pool);
+    pool = parallel_start(&arena, 0);
+    CHECK(pool != NULL && parallel_workers(pool) >= 1);
+    parallel_end(pool);
     arena_end(&arena);
 }
 
 TEST(a_pool_that_is_never_run_ends) {
     Arena arena;
     arena_start(&arena, NULL);
-    pool_end(pool_start(&arena, 8));
-    pool_end(NULL);
+    parallel_end(parallel_start(&arena, 8));
+    parallel_end(NULL);
     arena_end(&arena);
 }
 
@@ -212,7 +213,7 @@ TEST(a_pool_without_memory_is_refused) {
         Ledger ledger = {.refuse_at = refused, .refuse_on = 1};
         Arena arena = arena_with(&ledger);
         test_case("allocation %d", refused);
-        CHECK(pool_start(&arena, 2) == NULL);
+        CHECK(parallel_start(&arena, 2) == NULL);
         CHECK_INT(arena.failed, 1);
         arena_end(&arena);
         CHECK_INT(ledger.given, ledger.taken);
@@ -228,9 +229,9 @@ TEST(a_joined_thread_has_run) {
     Thread *thread;
     int flag = 0;
     arena_start(&arena, NULL);
-    thread = thread_start(&arena, set_flag, &flag);
+    thread = parallel_thread_start(&arena, set_flag, &flag);
     CHECK(thread != NULL);
-    thread_join(thread);
+    parallel_thread_join(thread);
     CHECK_INT(flag, 1);
     arena_end(&arena);
 }
@@ -239,15 +240,15 @@ TEST(a_thread_without_memory_is_refused) {
     Ledger ledger = {.refuse_at = 1, .refuse_on = 1};
     Arena arena = arena_with(&ledger);
     int flag = 0;
-    CHECK(thread_start(&arena, set_flag, &flag) == NULL);
+    CHECK(parallel_thread_start(&arena, set_flag, &flag) == NULL);
     CHECK_INT(arena.failed, 1);
     arena_end(&arena);
 }
 
 TEST(seconds_do_not_run_backwards) {
-    double last = seconds_now();
+    double last = clock_seconds();
     for (int i = 0; i < 1000; i++) {
-        double now = seconds_now();
+        double now = clock_seconds();
         CHECK(now >= last);
         last = now;
     }

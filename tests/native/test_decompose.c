@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "judge.h"
 #include "probe.h"
 #include "synthetic.h"
@@ -359,9 +360,9 @@ TEST(the_error_told_is_the_error_of_the_rig) {
 
 TEST(the_seconds_of_the_stages_are_told) {
     Synthetic s = noisy_rig(0);
-    double began = seconds_now(), all, sum = 0;
+    double began = clock_seconds(), all, sum = 0;
     Answer answer = solve(&s.poses, plain_settings(6));
-    all = seconds_now() - began;
+    all = clock_seconds() - began;
     for (int stage = 0; stage < OSSIFY_STAGES; stage++) {
         CHECK(answer.info.stage_seconds[stage] >= 0);
         sum += answer.info.stage_seconds[stage];

@@ -298,10 +298,14 @@ format: ## format C and Python
 	$(venv_python) -m ruff format .
 	$(venv_python) -m ruff check --fix .
 
-lint: ## check formats and Python
+lint: ## check formats, Python, and who may call and import whom
 	$(dir $(venv_python))clang-format --dry-run --Werror $(c_files)
 	$(venv_python) -m ruff format --check .
 	$(venv_python) -m ruff check .
+	$(venv_python) tools/graph.py --quiet
+
+graph: ## who calls and imports whom, folder by folder; docs/pictures/native.svg and addon.svg, drawn anew
+	@$(venv_python) tools/graph.py --picture docs/pictures
 
 clean: ## remove build/
 	rm -rf build

@@ -189,7 +189,7 @@ $(replay): $(replay_objects) $(if $(target),$(library),$(native_objects)) $(open
 # ---- targets
 
 .PHONY: lib wheel extension extensions demo pictures test test-c test-python test-addon test-blenders test-windows \
-        test-rebuild test-sanitize coverage bench hashes fuzz fuzz-run fuzz-keep fuzz-merge lock format lint clean help
+        test-rebuild test-sanitize coverage bench hashes fuzz fuzz-run fuzz-keep fuzz-merge lock format lint graph clean help
 
 lib: $(library) ## build the library
 

@@ -273,15 +273,31 @@ typedef struct ossify_costs {
     double *costs; /* [rig.bones] */
 } ossify_costs;
 
+/* How ossify_prune_weights prunes. */
+typedef struct ossify_fewer {
+    int64_t struct_size;
+    int64_t influences; /* most bones a vertex, 1..OSSIFY_MAX_INFLUENCES */
+} ossify_fewer;
+
+/* How ossify_smooth_weights smooths. */
+typedef struct ossify_smoother {
+    int64_t struct_size;
+    int64_t influences; /* most bones a vertex, 1..rig.influences; one that has more keeps as many */
+    int64_t rounds;     /* 1..100: how many edges far a weight can spread */
+    double budget;      /* how much the root mean square distance may rise, in the input's units */
+} ossify_smoother;
+
 /* The verbs, each also a function of its own below. */
 enum {
     OSSIFY_DECOMPOSE = 0,
     OSSIFY_EVALUATE = 1,
     OSSIFY_CONNECT = 2,
     OSSIFY_ARTICULATE = 3,
-    OSSIFY_BONE_COSTS = 4, /* result: ossify_costs */
-    OSSIFY_ADD_BONE = 5,   /* options: ossify_place */
-    OSSIFY_VERBS = 6
+    OSSIFY_BONE_COSTS = 4,     /* result: ossify_costs */
+    OSSIFY_ADD_BONE = 5,       /* options: ossify_place */
+    OSSIFY_PRUNE_WEIGHTS = 6,  /* options: ossify_fewer */
+    OSSIFY_SMOOTH_WEIGHTS = 7, /* options: ossify_smoother */
+    OSSIFY_VERBS = 8
 };
 
 /* What a verb works on; what it has no use for is not looked at. */
@@ -349,6 +365,17 @@ OSSIFY_API int64_t ossify_bone_costs(const ossify_poses *poses, const ossify_set
  * contains `vertex`, if one is given). No transform of another bone changes, nor what is held. */
 OSSIFY_API int64_t ossify_add_bone(const ossify_poses *poses, const ossify_settings *settings,
                                    ossify_rig *rig, int64_t vertex, int64_t split, ossify_info *info);
+
+/* Fewer influences: every vertex of a whole rig keeps at most so many bones, those without which the error would rise
+ * most, and their weights are solved again. Nothing else changes, nor what is held. `settings` gives memory, threads
+ * and watcher; so below. */
+OSSIFY_API int64_t ossify_prune_weights(const ossify_poses *poses, const ossify_settings *settings,
+                                        ossify_rig *rig, int64_t influences, ossify_info *info);
+
+/* Weights of a whole rig smoothed over its triangles, most where the motion does not care, as far as the budget goes.
+ * Nothing else changes, nor what is held. Memory: 8 bytes times the square of twice the influences a vertex. */
+OSSIFY_API int64_t ossify_smooth_weights(const ossify_poses *poses, const ossify_settings *settings,
+                                         ossify_rig *rig, const ossify_smoother *smoother, ossify_info *info);
 
 /* Any verb: what the functions above do. */
 OSSIFY_API int64_t ossify_run(const ossify_request *request, ossify_info *info);

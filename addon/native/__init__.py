@@ -29,7 +29,16 @@ from .header import (
 from .job import Job
 from .loading import library, library_name, library_path, version
 from .nouns import Evaluation, Info, Progress, Rig, Settings, Skeleton, Wishes
-from .verbs import add_bone, articulate, bone_costs, connect, decompose, evaluate
+from .verbs import (
+    add_bone,
+    articulate,
+    bone_costs,
+    connect,
+    decompose,
+    evaluate,
+    prune_weights,
+    smooth_weights,
+)
 
 __all__ = [
     "BONE_KINDS",
@@ -63,5 +72,7 @@ __all__ = [
     "library",
     "library_name",
     "library_path",
+    "prune_weights",
+    "smooth_weights",
     "version",
 ]

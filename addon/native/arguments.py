@@ -19,11 +19,11 @@ def whole(name: str, value, of: str = "settings.") -> int:
     return number
 
 
-def real(name: str, value) -> float:
+def real(name: str, value, of: str = "settings.") -> float:
     try:
         return float(value)
     except (TypeError, ValueError, OverflowError):
-        refuse(f"settings.{name} is {value!r}; a number is needed.")
+        refuse(f"{of}{name} is {value!r}; a number is needed.")
 
 
 def choice(name: str, value, words: tuple[str, ...]) -> int:

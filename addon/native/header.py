@@ -13,7 +13,16 @@ MAX_INFLUENCES = 16
 MAX_BONES = 1024
 STAGES = ("prepare", "start", "explore", "refine", "finish", "skeleton")
 
-VERBS = ("decompose", "evaluate", "connect", "articulate", "bone_costs", "add_bone")
+VERBS = (
+    "decompose",
+    "evaluate",
+    "connect",
+    "articulate",
+    "bone_costs",
+    "add_bone",
+    "prune_weights",
+    "smooth_weights",
+)
 BONE_KINDS = ("rigid", "flexible")
 QUALITIES = ("draft", "normal", "best")
 REST_MODES = ("fixed", "kept", "free")
@@ -185,6 +194,19 @@ class Costs(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_int64), ("costs", ctypes.c_void_p)]
 
 
+class Fewer(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_int64), ("influences", ctypes.c_int64)]
+
+
+class Smoother(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_int64),
+        ("influences", ctypes.c_int64),
+        ("rounds", ctypes.c_int64),
+        ("budget", ctypes.c_double),
+    ]
+
+
 class Request(ctypes.Structure):
     _fields_ = [
         ("struct_size", ctypes.c_int64),
@@ -209,6 +231,8 @@ STRUCTS = {
     "ossify_evaluation": Evaluation,
     "ossify_place": Place,
     "ossify_costs": Costs,
+    "ossify_fewer": Fewer,
+    "ossify_smoother": Smoother,
     "ossify_request": Request,
 }
 

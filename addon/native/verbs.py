@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from . import header
-from .arguments import address, whole
+from .arguments import address, real, whole
 from .call import Call, Figures, Room, progress_of
 from .errors import refuse
 from .loading import library
@@ -146,6 +146,50 @@ def add_bone(
         header.Place,
         vertex=-1 if vertex is None else whole("vertex", vertex, ""),
         split=-1 if split is None else whole("split", split, ""),
+    )
+    return call
+
+
+@_verb(lambda call, seconds: (call.rig_found(), call.info_found(seconds)))
+def prune_weights(
+    rest, frames, triangles, rig: Rig, influences: int, settings: Settings | None = None
+) -> Call:
+    """The rig with at most so many influences a vertex, those whose loss costs least gone; and how it went.
+
+    What is held stays.
+    """
+    call = Call(rest, frames, triangles, settings)
+    call.settings.bones = call.settings.influences = 1  # room for the rig and no more
+    call.make_room(_whole(rig, "can be pruned"))
+    call.options = header.sized(header.Fewer, influences=whole("influences", influences, ""))
+    return call
+
+
+@_verb(lambda call, seconds: (call.rig_found(), call.info_found(seconds)))
+def smooth_weights(
+    rest,
+    frames,
+    triangles,
+    rig: Rig,
+    budget: float,
+    influences: int = 4,
+    rounds: int = 5,
+    settings: Settings | None = None,
+) -> Call:
+    """The rig with weights smoothed over the surface, most where the motion does not care; and how it went.
+
+    The root mean square distance rises by no more than the budget, in the units of the frames. A vertex stays
+    within `influences`, or those it has when they are more; what is held stays.
+    """
+    call = Call(rest, frames, triangles, settings)
+    call.settings.bones = 1
+    call.settings.influences = most = whole("influences", influences, "")
+    call.make_room(_whole(rig, "can be smoothed"))
+    call.options = header.sized(
+        header.Smoother,
+        influences=most,
+        rounds=whole("rounds", rounds, ""),
+        budget=real("budget", budget, ""),
     )
     return call
 

@@ -71,3 +71,26 @@ int64_t ossify_add_bone(const ossify_poses *poses, const ossify_settings *settin
                                     .options = &place};
     return frame_run(&request, info);
 }
+
+int64_t ossify_prune_weights(const ossify_poses *poses, const ossify_settings *settings, ossify_rig *rig,
+                             int64_t influences, ossify_info *info) {
+    const ossify_fewer fewer = {.struct_size = sizeof fewer, .influences = influences};
+    const ossify_request request = {.struct_size = sizeof request,
+                                    .verb = OSSIFY_PRUNE_WEIGHTS,
+                                    .poses = poses,
+                                    .settings = settings,
+                                    .rig = rig,
+                                    .options = &fewer};
+    return frame_run(&request, info);
+}
+
+int64_t ossify_smooth_weights(const ossify_poses *poses, const ossify_settings *settings, ossify_rig *rig,
+                              const ossify_smoother *smoother, ossify_info *info) {
+    const ossify_request request = {.struct_size = sizeof request,
+                                    .verb = OSSIFY_SMOOTH_WEIGHTS,
+                                    .poses = poses,
+                                    .settings = settings,
+                                    .rig = rig,
+                                    .options = smoother};
+    return frame_run(&request, info);
+}

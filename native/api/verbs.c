@@ -2,6 +2,7 @@
  * who does it, and the frame (frame.c) does the rest: checks, memory, threads, measuring, jobs. */
 #include "api/verb.h"
 #include "articulate/articulate.h"
+#include "paint/paint.h"
 #include "skeleton/skeleton.h"
 #include "solve/decompose.h"
 #include "solve/edit.h"
@@ -32,6 +33,14 @@ static void conclude_bone_costs(const ossify_request *request, const ossify_eval
 static int64_t run_add_bone(Call *call, const ossify_request *request) {
     const ossify_place *place = request->options;
     return edit_add_bone(call, request->poses, request->rig, (int)place->vertex, (int)place->split);
+}
+
+static int64_t run_prune_weights(Call *call, const ossify_request *request) {
+    return paint_prune(call, request->poses, request->options, request->rig);
+}
+
+static int64_t run_smooth_weights(Call *call, const ossify_request *request) {
+    return paint_smooth(call, request->poses, request->options, request->rig);
 }
 
 static const Verb VERBS[OSSIFY_VERBS] = {
@@ -82,6 +91,24 @@ static const Verb VERBS[OSSIFY_VERBS] = {
             .options = {"ossify_place", sizeof(ossify_place)},
             .refuses = edit_refuses_place,
             .run = run_add_bone,
+        },
+    [OSSIFY_PRUNE_WEIGHTS] =
+        {
+            .name = "prune_weights",
+            .reads = READS_SETTINGS | READS_REST | READS_FRAMES | READS_TRIANGLES | READS_RIG,
+            .writes = WRITES_RIG | MEASURES,
+            .options = {"ossify_fewer", sizeof(ossify_fewer)},
+            .refuses = paint_refuses_prune,
+            .run = run_prune_weights,
+        },
+    [OSSIFY_SMOOTH_WEIGHTS] =
+        {
+            .name = "smooth_weights",
+            .reads = READS_SETTINGS | READS_REST | READS_FRAMES | READS_TRIANGLES | READS_RIG,
+            .writes = WRITES_RIG | MEASURES,
+            .options = {"ossify_smoother", sizeof(ossify_smoother)},
+            .refuses = paint_refuses_smooth,
+            .run = run_smooth_weights,
         },
 };
 

@@ -140,19 +140,11 @@ void rig_write_transforms(const Problem *problem, const Placement *placement, co
     }
 }
 
-/* An influence on its way out: in whole steps, unless its group is held. */
-typedef struct Share {
-    int bone, held;
-    double weight;
-} Share;
-
-/* Strongest first; returns how many. */
-static int sort_shares(const Model *model, size_t v, Share *share) {
-    const size_t k = (size_t)model->influences;
+/* Strongest first, what is too faint for a step left out; returns how many. */
+static int sort_shares(RigShare *share, int count) {
     int used = 0;
-    for (size_t i = 0; i < k && model->bone[v * k + i] >= 0; i++) {
-        const int b = model->bone[v * k + i];
-        const Share next = {b, model->held_group[b], model->weight[v * k + i]};
+    for (int i = 0; i < count; i++) {
+        const RigShare next = share[i];
         int at = used;
         if (!next.held && next.weight * WEIGHT_STEPS < 1) {
             continue;
@@ -167,7 +159,7 @@ static int sort_shares(const Model *model, size_t v, Share *share) {
 }
 
 /* Rounds down what is free, so that the strongest stays the strongest: it takes what is left. */
-static void round_shares(Share *share, int used) {
+static void round_shares(RigShare *share, int used) {
     int strongest = -1;
     double left = WEIGHT_STEPS;
     for (int i = used - 1; i >= 0; i--) {
@@ -183,15 +175,25 @@ static void round_shares(Share *share, int used) {
     }
 }
 
-void rig_write_vertex(const Problem *problem, const Model *model, int v, ossify_rig *rig) {
-    Share share[OSSIFY_MAX_INFLUENCES];
-    const size_t wide = (size_t)rig->influences, to = (size_t)problem->caller[v];
-    const int used = sort_shares(model, (size_t)v, share);
+void rig_write_shares(RigShare *share, int count, size_t v, ossify_rig *rig) {
+    const size_t wide = (size_t)rig->influences;
+    const int used = sort_shares(share, count);
     round_shares(share, used);
     for (size_t i = 0; i < wide; i++) {
-        rig->influence_bones[to * wide + i] = (int)i < used ? share[i].bone : -1;
-        rig->influence_weights[to * wide + i] = (int)i < used ? (float)(share[i].weight / WEIGHT_STEPS) : 0;
+        rig->influence_bones[v * wide + i] = (int)i < used ? share[i].bone : -1;
+        rig->influence_weights[v * wide + i] = (int)i < used ? (float)(share[i].weight / WEIGHT_STEPS) : 0;
     }
+}
+
+void rig_write_vertex(const Problem *problem, const Model *model, int v, ossify_rig *rig) {
+    RigShare share[OSSIFY_MAX_INFLUENCES];
+    const size_t at = (size_t)v * (size_t)model->influences;
+    int count = 0;
+    for (; count < model->influences && model->bone[at + (size_t)count] >= 0; count++) {
+        const int b = model->bone[at + (size_t)count];
+        share[count] = (RigShare){b, model->held_group[b], model->weight[at + (size_t)count]};
+    }
+    rig_write_shares(share, count, (size_t)problem->caller[v], rig);
 }
 
 void rig_write(const Problem *problem, const Placement *placement, const Model *model,

@@ -20,4 +20,12 @@ void rig_write_transforms(const Problem *problem, const Placement *placement, co
                           ossify_rig *rig);
 void rig_write_vertex(const Problem *problem, const Model *model, int v, ossify_rig *rig);
 
+/* An influence on its way out. */
+typedef struct RigShare {
+    int bone, held; /* held: its weight goes out as it is, to the bit; others in whole steps */
+    double weight;
+} RigShare;
+/* The weights of the caller's vertex v, whose sum is 1; the order of `share` changes. */
+void rig_write_shares(RigShare *share, int count, size_t v, ossify_rig *rig);
+
 #endif

@@ -257,6 +257,20 @@ int graph_of_surface(Arena *arena, Pool *pool, const GraphWatch *watch, int vert
     return made;
 }
 
+int graph_of_faces(Arena *arena, int vertices, const double *points, int64_t triangles,
+                   const int32_t *triangle, Graph *graph) {
+    Edges edges = {arena_take(arena, 3 * (size_t)triangles + 1, sizeof(Edge)), 0};
+    if (!edges.edge) {
+        return 0;
+    }
+    for (int64_t i = 0; i < 3 * triangles; i++) {
+        add_edge(&edges, triangle[i], triangle[i % 3 == 2 ? i - 2 : i + 1]);
+    }
+    const int made = lists_of(arena, vertices, points, &edges, graph);
+    arena_give(arena, edges.edge);
+    return made;
+}
+
 int graph_of_cells(Arena *arena, const Graph *graph, int cells, const int *cell, const double *points,
                    Graph *coarse) {
     Edges edges = {arena_take(arena, (size_t)graph->first[graph->vertices], sizeof(Edge)), 0};

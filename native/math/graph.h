@@ -27,6 +27,10 @@ typedef struct GraphWatch {
 int graph_of_surface(Arena *arena, Pool *pool, const GraphWatch *watch, int vertices, const double *points,
                      int64_t triangles, const int32_t *triangle, const int *renumber, Graph *graph);
 
+/* The edges of the triangles alone: shells stay apart, and loose vertices have no neighbours. 0 when memory is out. */
+int graph_of_faces(Arena *arena, int vertices, const double *points, int64_t triangles,
+                   const int32_t *triangle, Graph *graph);
+
 /* The graph of cells: cell [v] in 0..cells-1; lengths between `points` [cells][3]. */
 int graph_of_cells(Arena *arena, const Graph *graph, int cells, const int *cell, const double *points,
                    Graph *coarse);

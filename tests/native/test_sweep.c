@@ -35,6 +35,8 @@ typedef enum Way {
     PRICED,
     ADDED,
     SPLIT,
+    PRUNED,
+    SMOOTHED,
     TWO_THREADS,
     CONNECTED,
     ARTICULATED,
@@ -45,11 +47,12 @@ typedef enum Way {
 } Way;
 
 static const char *const NAMES[WAYS] = {
-    "plain",       "locality off", "flexible",    "free rest", "no rest",       "faceless",
-    "thinned",     "faces",        "spectral",    "tried",     "best",          "until",
-    "budget",      "parts",        "jointed",     "given all", "given weights", "given transforms",
-    "tracked",     "groups held",  "relocated",   "priced",    "added",         "split",
-    "two threads", "connected",    "articulated", "stretched", "mirrored",      "posed"};
+    "plain",    "locality off", "flexible",    "free rest", "no rest",       "faceless",
+    "thinned",  "faces",        "spectral",    "tried",     "best",          "until",
+    "budget",   "parts",        "jointed",     "given all", "given weights", "given transforms",
+    "tracked",  "groups held",  "relocated",   "priced",    "added",         "split",
+    "pruned",   "smoothed",     "two threads", "connected", "articulated",   "stretched",
+    "mirrored", "posed"};
 
 static uint8_t HELD[64]; /* all of them, once a trial is made */
 static const uint8_t GROUPS[4] = {0, 1, 0, 0};
@@ -146,7 +149,7 @@ static Trial trial_of(Way way) {
         answer_free(&t.before);
         t.before = answer_of(&t.made.poses, &t.made.truth);
     }
-    if (way >= GIVEN_ALL && way <= SPLIT) {
+    if (way >= GIVEN_ALL && way <= SMOOTHED) {
         answer_free(&t.before);
         t.before = way == ADDED || way == SPLIT ? roomy_truth(&t.made) : worse_truth(&t.made);
         t.before.rig.given = way == GIVEN_WEIGHTS || way == TRACKED ? OSSIFY_GIVEN_WEIGHTS
@@ -181,6 +184,13 @@ static int64_t call_verb(const Trial *t, const ossify_settings *settings, Answer
     }
     if (t->way == ADDED || t->way == SPLIT) {
         return ossify_add_bone(poses, settings, &answer->rig, -1, t->way == SPLIT ? 1 : -1, &answer->info);
+    }
+    if (t->way == PRUNED) {
+        return ossify_prune_weights(poses, settings, &answer->rig, 1, &answer->info);
+    }
+    if (t->way == SMOOTHED) {
+        const ossify_smoother smoother = {sizeof smoother, 2, 3, 1e-3};
+        return ossify_smooth_weights(poses, settings, &answer->rig, &smoother, &answer->info);
     }
     if (t->way == CONNECTED) {
         return ossify_connect(poses, settings, &answer->rig, skeleton, &answer->info);

@@ -22,6 +22,8 @@ typedef struct Bench {
     ossify_evaluation evaluation;
     double vertex_error[VERTICES + 60];
     ossify_place place;
+    ossify_fewer fewer;
+    ossify_smoother smoother;
     ossify_costs result;
     ossify_request request;
 } Bench;
@@ -42,6 +44,12 @@ static void rig_with_room(Bench *bench) {
     memcpy(rig->influence_bones, bench->made.truth.influence_bones, K * v * sizeof(int32_t));
     memcpy(rig->influence_weights, bench->made.truth.influence_weights, K * v * sizeof(float));
     memcpy(rig->rest, bench->made.truth.rest, 3 * v * sizeof(float));
+}
+
+static const void *options_of(const Bench *bench, int64_t verb) {
+    return verb == OSSIFY_PRUNE_WEIGHTS    ? (const void *)&bench->fewer
+           : verb == OSSIFY_SMOOTH_WEIGHTS ? (const void *)&bench->smoother
+                                           : (const void *)&bench->place;
 }
 
 static Bench *bench_open(int64_t verb) {
@@ -78,6 +86,8 @@ static Bench *bench_open(int64_t verb) {
     bench->evaluation =
         (ossify_evaluation){.struct_size = sizeof bench->evaluation, .vertex_error = bench->vertex_error};
     bench->place = (ossify_place){sizeof bench->place, -1, -1};
+    bench->fewer = (ossify_fewer){sizeof bench->fewer, 1};
+    bench->smoother = (ossify_smoother){sizeof bench->smoother, K, 2, 0.01};
     bench->result = (ossify_costs){sizeof bench->result, bench->costs};
     bench->request = (ossify_request){.struct_size = sizeof bench->request,
                                       .verb = verb,
@@ -86,7 +96,7 @@ static Bench *bench_open(int64_t verb) {
                                       .rig = &bench->answer.rig,
                                       .skeleton = &bench->skeleton,
                                       .evaluation = &bench->evaluation,
-                                      .options = &bench->place,
+                                      .options = options_of(bench, verb),
                                       .result = &bench->result};
     return bench;
 }
@@ -224,7 +234,7 @@ TEST(a_request_that_is_none_is_refused) {
     CHECK(ossify_start(NULL, info) == NULL);
     bench->request.verb = OSSIFY_VERBS;
     CHECK_INT(ossify_run(&bench->request, info), OSSIFY_BAD_ARGUMENT);
-    CHECK_SAYS(info->message, "request.verb is 6: it must be 0..5");
+    CHECK_SAYS(info->message, "request.verb is 8: it must be 0..7");
     bench->request.verb = -1;
     CHECK(ossify_start(&bench->request, info) == NULL);
     bench->request.verb = OSSIFY_ADD_BONE;

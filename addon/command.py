@@ -17,6 +17,7 @@ from pathlib import Path
 import bpy
 
 from . import native
+from .base import whole
 from .base.refusal import Refusal
 from .base.steps import Step, run
 from .base.words import counted
@@ -32,7 +33,7 @@ from .command_line import (
     output_of,
 )
 from .convert.convert import convert
-from .files import inputs, outputs
+from .files import inputs, outputs, overlaps
 from .files.bake import bake
 from .motion import sources
 from .options.bake_words import BAKE_WORDS
@@ -109,12 +110,13 @@ def _open(stack: contextlib.ExitStack, paths: list[Path], arguments) -> tuple[li
     return opened.objects(), opened.temporary
 
 
-def _convert_one(paths: list[Path], arguments, options: Options) -> dict:
+def _convert_one(paths: list[Path], arguments, options: Options, guard: overlaps.Guard) -> dict:
     """One rig, of one input or of several takes."""
     path, output = paths[0], output_of(paths[0], arguments)
-    outputs.make_folder(output)
+    outputs.prepare(output)
     with contextlib.ExitStack() as stack:
         objects, temporary = _open(stack, paths, arguments)
+        guard.reads(overlaps.of_scene())
         steps = convert(bpy.context.scene, bpy.context.view_layer, objects, options)
         result = run(steps, _Progress(path.name, arguments.quiet))
         if temporary:
@@ -137,16 +139,32 @@ def _sentence(error: Exception) -> str:
     return f"It failed ({type(error).__name__}: {error})."
 
 
-def _write_report(path: Path | None, options, records: list[dict]) -> None:
+def _guard(parser, arguments, written: list[Path], read: list[Path]) -> overlaps.Guard:
+    """Over what is written; wrong arguments are those by which two files would be one."""
+    report = getattr(arguments, "report", None)
+    named = [("--output", path) for path in written] + [("--report", path) for path in [report] if path]
+    guard = overlaps.Guard(named)
+    try:
+        guard.check_outputs()
+        for path in read:
+            guard.reads(overlaps.of_input(path, getattr(arguments, "cache", None)))
+    except Refusal as error:
+        parser.error(str(error))
+    if report:
+        outputs.prepare(report, "--report")
+    return guard
+
+
+def _write_report(path: Path | None, guard: overlaps.Guard, options, records: list[dict]) -> None:
     if path is not None:
+        guard.check("--report", path)
         text = {
             "ossify": native.version(),
             "blender": bpy.app.version_string,
             "settings": dataclasses.asdict(options),
             "inputs": records,
         }
-        outputs.make_folder(path, "--report")
-        path.write_text(json.dumps(text, indent=1) + "\n", encoding="utf-8")
+        whole.write_text(path, json.dumps(text, indent=1) + "\n")
 
 
 def _convert(parser, arguments) -> int:
@@ -154,29 +172,33 @@ def _convert(parser, arguments) -> int:
     check_limits(parser, options, FIELDS, CONVERT_WORDS)
     together = options.clips == "TAKES"
     check_output(parser, arguments, together)
+    several = [arguments.inputs] if together else [[path] for path in arguments.inputs]
+    written = [output_of(paths[0], arguments) for paths in several]
+    guard = _guard(parser, arguments, written, arguments.inputs)
     native.library()
     records = []
-    for paths in [arguments.inputs] if together else [[path] for path in arguments.inputs]:
+    for paths in several:
         record = {"input": str(paths[0]), "ok": True, "error": None}
         if together:
             record["takes"] = list(map(str, paths))
         try:
-            record |= _convert_one(paths, arguments, options)
+            record |= _convert_one(paths, arguments, options, guard)
         except Exception as error:
             record |= {"ok": False, "error": _sentence(error)}
             print(f"{paths[0].name}: {record['error']}", file=sys.stderr, flush=True)
         records.append(record)
-    _write_report(arguments.report, options, records)
+    _write_report(arguments.report, guard, options, records)
     return DONE if all(record["ok"] for record in records) else FAILED
 
 
 # ---- refit
 
 
-def _refit_one(arguments, options: RefitOptions) -> None:
+def _refit_one(arguments, options: RefitOptions, guard: overlaps.Guard) -> None:
     path, output = arguments.input, arguments.output.absolute()
-    outputs.make_folder(output)
+    outputs.prepare(output)
     with inputs.Opened(path, [], None):
+        guard.reads(overlaps.of_scene())
         rigs = list(filter(standing.is_rig, bpy.context.scene.objects))
         missing = [name for name in arguments.object if name not in {rig.name for rig in rigs}]
         if missing or not rigs:
@@ -197,9 +219,10 @@ def _refit(parser, arguments) -> int:
     for name in ("input", "output"):
         if getattr(arguments, name).suffix.lower() != ".blend":
             parser.error(f"{getattr(arguments, name)}: rigs are refitted from .blend to .blend")
+    guard = _guard(parser, arguments, [arguments.output], [arguments.input])
     native.library()
     try:
-        _refit_one(arguments, RefitOptions(**given_of(arguments, REFIT_FIELDS)))
+        _refit_one(arguments, RefitOptions(**given_of(arguments, REFIT_FIELDS)), guard)
     except Exception as error:
         print(f"{arguments.input.name}: {_sentence(error)}", file=sys.stderr, flush=True)
         return FAILED
@@ -224,9 +247,10 @@ def _rig_of(arguments):
     return rigs[0]
 
 
-def _track_one(path: Path, rig, arguments, options: TrackOptions) -> dict:
+def _track_one(path: Path, rig, arguments, options: TrackOptions, guard: overlaps.Guard) -> dict:
     """The source is read beside the rig, and taken out again."""
     with inputs.Opened(path, arguments.object, arguments.cache, beside=True) as opened:
+        guard.reads(overlaps.of_scene())
         options = dataclasses.replace(options, name=path.stem)
         renamed.follow(rig)
         steps = track.track(bpy.context.scene, bpy.context.view_layer, rig, opened.objects(), options)
@@ -237,12 +261,12 @@ def _track_one(path: Path, rig, arguments, options: TrackOptions) -> dict:
     return {"input": str(path), **result.to_json()}
 
 
-def _track_all(arguments, options: TrackOptions) -> list[dict]:
-    outputs.make_folder(arguments.output)
+def _track_all(arguments, options: TrackOptions, guard: overlaps.Guard) -> list[dict]:
+    outputs.prepare(arguments.output)
     with inputs.Opened(arguments.rig, [], None):
         rig, scene = _rig_of(arguments), bpy.context.scene
         before = scene.frame_start, scene.frame_end
-        records = [_track_one(path, rig, arguments, options) for path in arguments.inputs]
+        records = [_track_one(path, rig, arguments, options, guard) for path in arguments.inputs]
         scene.frame_start, scene.frame_end = before
         meshes = standing.meshes_of(rig)
         outputs.write(arguments.output, rig, meshes, rig.ossify.settings.influences)
@@ -252,18 +276,17 @@ def _track_all(arguments, options: TrackOptions) -> list[dict]:
 def _track(parser, arguments) -> int:
     if arguments.rig.suffix.lower() != ".blend":
         parser.error(f"{arguments.rig} is not a .blend file")
-    if arguments.output.resolve() == arguments.rig.resolve():
-        parser.error(f"--output {arguments.output} would overwrite the rig")
     check_output(parser, arguments, together=True)
+    guard = _guard(parser, arguments, [arguments.output], [arguments.rig, *arguments.inputs])
     options = TrackOptions(**given_of(arguments, TRACK_FIELDS))
     check_limits(parser, options, TRACK_FIELDS, TRACK_WORDS)
     native.library()
     try:
-        records = _track_all(arguments, options)
+        records = _track_all(arguments, options, guard)
     except Exception as error:  # nothing is written unless everything is tracked
         print(f"{arguments.rig.name}: {_sentence(error)}", file=sys.stderr, flush=True)
         return FAILED
-    _write_report(arguments.report, options, records)
+    _write_report(arguments.report, guard, options, records)
     return DONE
 
 
@@ -280,10 +303,11 @@ def _rigs(opened: inputs.Opened) -> list:
     return opened.objects()
 
 
-def _bake_one(arguments, options: BakeOptions) -> None:
+def _bake_one(arguments, options: BakeOptions, guard: overlaps.Guard) -> None:
     path, output = arguments.input, arguments.output.absolute()
-    outputs.make_folder(output)
+    outputs.prepare(output)
     with inputs.Opened(path, arguments.object, None) as opened:
+        guard.reads(overlaps.of_scene())
         options.filepath = "" if options.to == "SHAPE_KEYS" else str(output)
         steps = bake(bpy.context.scene, bpy.context.view_layer, _rigs(opened), options)
         baked = run(steps, _Progress(path.name, arguments.quiet))
@@ -296,12 +320,11 @@ def _bake_one(arguments, options: BakeOptions) -> None:
 def _bake(parser, arguments) -> int:
     if arguments.output.suffix.lower() not in BAKE_KINDS:
         parser.error(f"--output {arguments.output}: the ending must be one of {', '.join(BAKE_KINDS)}")
-    if arguments.output.resolve() == arguments.input.resolve():
-        parser.error(f"--output {arguments.output} would overwrite the input")
+    guard = _guard(parser, arguments, [arguments.output], [arguments.input])
     options = bake_options_of(arguments)
     check_limits(parser, options, BAKE_FIELDS, BAKE_WORDS)
     try:
-        _bake_one(arguments, options)
+        _bake_one(arguments, options, guard)
     except Exception as error:
         print(f"{arguments.input.name}: {_sentence(error)}", file=sys.stderr, flush=True)
         return FAILED

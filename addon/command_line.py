@@ -194,8 +194,6 @@ def check_output(parser, arguments, together: bool) -> None:
         parser.error(f"--output {arguments.output}: the ending must be one of {', '.join(OUTPUTS)}")
     if len(arguments.inputs) > 1 and not together and "{name}" not in str(arguments.output):
         parser.error("several inputs need an --output with {name} in it, which stands for the input's name")
-    if any(path.resolve() == output_of(path, arguments).resolve() for path in arguments.inputs):
-        parser.error(f"--output {arguments.output} would overwrite an input")
     if len({path.stem for path in arguments.inputs}) < len(arguments.inputs):
         same = "actions of one name" if together else "the same output"
         parser.error(f"two inputs have the same name, and would be written to {same}")

@@ -31,7 +31,7 @@ def load_addon():
 
 def bring_in(path, folder):
     """The sequence as a mesh object with a Mesh Cache modifier."""
-    from ossify.files import pointcache
+    from ossify.base import pointcache
 
     with np.load(path) as file:
         rest, frames, triangles = file["rest"], file["frames"], file["triangles"]

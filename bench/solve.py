@@ -11,15 +11,11 @@ A refusal is one sentence on stderr and exit code 1. Any python3 that has NumPy 
 """
 
 import argparse
-import contextlib
 import dataclasses
 import json
 import math
-import os
 import sys
 import time
-import zipfile
-import zlib
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "addon"))
@@ -27,15 +23,13 @@ try:
     import numpy as np
 
     import native
+    from base import npz, whole
+    from base.refusal import Refusal
 except ImportError as missing:
     sys.exit(f"solve.py: {sys.executable} cannot import {missing.name}: a python3 with NumPy is needed.")
 
 
 MOST_PARTS = 100  # more than a body with fingers and toes has
-
-
-class Refusal(Exception):
-    """One sentence for stderr."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -86,22 +80,26 @@ def parse(arguments):
 
 def read_sequence(path):
     """rest, frames, triangles; None where the file has none."""
+    names = ("rest", "frames", "triangles")
     try:
-        file = np.load(path, allow_pickle=False)
-        if not isinstance(file, np.lib.npyio.NpzFile):
+        with open(path, "rb") as file:
+            is_array = file.read(6) == b"\x93NUMPY"
+        if is_array:
             raise Refusal(f"{path} is a single array; an .npz with `frames` and `rest` is needed.")
-        with file:
-            if "frames" not in file.files:
-                held = ", ".join(file.files) or "nothing"
-                raise Refusal(f"{path} has no array `frames` [f][v][3] (it holds {held}).")
-            names = ("rest", "frames", "triangles")
-            return tuple(file[name] if name in file.files else None for name in names)
+        held = npz.names_in(path)
+        if "frames" not in held:
+            raise Refusal(
+                f"{path} has no array `frames` [f][v][3] (it holds {', '.join(held) or 'nothing'})."
+            )
+        arrays = npz.read(path, names)
     except FileNotFoundError:
         raise Refusal(f"{path} is not there.") from None
     except OSError as error:
         raise Refusal(f"{path} cannot be read ({error.strerror or error}).") from None
-    except (ValueError, TypeError, EOFError, KeyError, AttributeError, zipfile.BadZipFile, zlib.error):
-        raise Refusal(f"{path} is not a NumPy .npz file of number arrays, or it is damaged.") from None
+    except npz.Damaged as error:
+        where = f" (`{error}`)" if str(error) else ""
+        raise Refusal(f"{path} is not a NumPy .npz file of number arrays, or it is damaged{where}.") from None
+    return tuple(arrays.get(name) for name in names)
 
 
 def settings_of(options):
@@ -168,39 +166,33 @@ def report(info):
     return {key: None if isinstance(v, float) and not math.isfinite(v) else v for key, v in values.items()}
 
 
-def refuse_unwritable(path):
+def refuse_unwritable(path, sequence):
     """Before minutes of solving, not after."""
-    folder = path.parent
-    if not folder.is_dir():
-        raise Refusal(f"{path} cannot be written: there is no folder {folder}.")
-    if path.is_dir() or not os.access(folder, os.W_OK):
-        raise Refusal(f"{path} cannot be written.")
+    if not path.parent.is_dir():
+        raise Refusal(f"{path} cannot be written: there is no folder {path.parent}.")
+    whole.check(path)
+    if path.exists() and Path(sequence).exists() and path.samefile(sequence):
+        raise Refusal(f"{path} is the sequence that is read: name another file with --out.")
 
 
 def write_rig(path, rig, skeleton):
-    whole = path.with_name(path.name + ".part")
-    try:
-        with open(whole, "wb") as file:
-            np.savez(
-                file,
-                transforms=rig.transforms,
-                influence_bones=rig.influence_bones,
-                influence_weights=rig.influence_weights,
-                rest=rig.rest,
-                **({} if skeleton is None else {"parents": skeleton.parents, "joints": skeleton.joints}),
-            )
-        os.replace(whole, path)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            whole.unlink()
-        raise Refusal(f"{path} cannot be written ({error.strerror or error}).") from None
+    joined = {} if skeleton is None else {"parents": skeleton.parents, "joints": skeleton.joints}
+    with whole.replacing(path) as part, open(part, "wb") as file:
+        np.savez(
+            file,
+            transforms=rig.transforms,
+            influence_bones=rig.influence_bones,
+            influence_weights=rig.influence_weights,
+            rest=rig.rest,
+            **joined,
+        )
 
 
 def solve(arguments):
     options = parse(arguments)
     out = Path(options.out) if options.out else None
     if out:
-        refuse_unwritable(out)
+        refuse_unwritable(out, options.sequence)
     sequence = read_sequence(options.sequence)
     rig, info = native.decompose(*sequence, settings_of(options))
     skeleton, more = None, {}

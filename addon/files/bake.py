@@ -25,8 +25,10 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
+from ..base import whole
 from ..base.handles import Handle, Place
 from ..base.meshes import matrix_of, positions
+from ..base.pointcache import Writer
 from ..base.refusal import Refusal
 from ..base.steps import Step
 from ..motion import sources
@@ -34,8 +36,7 @@ from ..motion.capture import STILL, Part, Reader, SceneState, frame_range, visit
 from ..options.options import CACHE_ENDINGS, BakeOptions, range_contradiction
 from ..rig import heat, keys, skin
 from ..rig.build import Maker, discard, present
-from . import outputs
-from .pointcache import Writer, refuse_folder
+from . import outputs, overlaps
 
 MODIFIER = "Mesh Cache"
 _FLAT = 1e-9  # determinant of a matrix whose largest entry is 1
@@ -105,8 +106,28 @@ def check(scene, view_layer, objects, options: BakeOptions) -> None:
         raise Refusal("There is no file to write to: name one.")
     if options.to != "SHAPE_KEYS":
         _check_path(options.filepath, options.to)
+        meshes = meshes_of(objects, view_layer)
+        _refuse_what_is_read(objects, meshes, _files(meshes, options))
     if options.to in _EXPORTED:
         outputs.need_exporter(Path(with_ending(options.filepath, options.to)))
+
+
+def _files(meshes, options: BakeOptions) -> list[Path]:
+    """Where a bake is written."""
+    path = Path(os.path.abspath(bpy.path.abspath(with_ending(options.filepath, options.to))))
+    return [path] if options.to in _EXPORTED else cache_paths(path, [obj.name for obj in meshes])
+
+
+def _refuse_what_is_read(objects, meshes, paths: list[Path]) -> None:
+    """The caches that move what is baked, and those that a rig was made from."""
+    read = list(meshes)
+    for obj in objects:
+        if obj.type == "ARMATURE":
+            read += [item.object for item in obj.ossify.sources if item.object]
+    guard = overlaps.Guard([("The cache", path) for path in paths])
+    guard.reads(path for obj in read for path in sources.files_of(obj))
+    for path in paths:
+        whole.check(path)
 
 
 def _key_times(meshes, frames: range) -> list[float]:
@@ -266,15 +287,6 @@ def with_ending(filepath: str, kind: str) -> str:
     return filepath if filepath.lower().endswith(endings) else filepath + endings[0]
 
 
-@contextlib.contextmanager
-def _writing(path: Path):
-    """What the system complains about becomes a sentence."""
-    try:
-        yield
-    except OSError as error:
-        raise Refusal(f"{path} cannot be written: {error.strerror or error}.") from None
-
-
 # ---- the steps
 
 
@@ -345,11 +357,9 @@ def _fps(scene) -> float:
 
 
 def _bake_points(maker, place, name, meshes, times, filepath: str) -> Generator[float, None, Baked]:
-    path = Path(bpy.path.abspath(filepath))
-    paths = cache_paths(path, [obj.name for obj in meshes])
-    with _writing(path):
-        writers = _writers(paths, times, _fps(place.get()[0]))
-        copies = yield from _sampled(maker, place, meshes, times, writers)
+    paths = cache_paths(Path(bpy.path.abspath(filepath)), [obj.name for obj in meshes])
+    writers = _writers(paths, times, _fps(place.get()[0]))
+    copies = yield from _sampled(maker, place, meshes, times, writers)
     for copy, file in zip(copies, paths, strict=True):
         stored = bpy.path.relpath(str(file)) if filepath.startswith("//") else os.path.abspath(file)
         _play(copy.handle.get(), file, stored, times)
@@ -375,19 +385,12 @@ def _workshop(maker: Maker, scene, copies: list[_Copy], times: list):
 def _bake_scene(maker, place, meshes, times, filepath: str) -> Generator[float, None, Baked]:
     """By way of point caches, so that all that is true of them is true of Alembic and USD."""
     path = Path(os.path.abspath(bpy.path.abspath(filepath)))
-    part = path.with_name(f".{path.stem}.part{path.suffix}")
-    with _writing(path), tempfile.TemporaryDirectory(prefix="ossify-") as folder:
-        refuse_folder(path)
-        part.touch()  # an exporter's complaint says less than the system's
-        try:
-            paths = cache_paths(Path(folder) / "points.pc2", [obj.name for obj in meshes])
-            copies = yield from _sampled(maker, place, meshes, times, _writers(paths, times, 24.0))
-            for copy, file in zip(copies, paths, strict=True):
-                _play(copy.handle.get(), file, str(file), times)
-            outputs.write_cache(part, _workshop(maker, place.get()[0], copies, times))
-            os.replace(part, path)
-        finally:
-            part.unlink(missing_ok=True)
+    with tempfile.TemporaryDirectory(prefix="ossify-") as folder:
+        paths = cache_paths(Path(folder) / "points.pc2", [obj.name for obj in meshes])
+        copies = yield from _sampled(maker, place, meshes, times, _writers(paths, times, 24.0))
+        for copy, file in zip(copies, paths, strict=True):
+            _play(copy.handle.get(), file, str(file), times)
+        outputs.write_cache(path, _workshop(maker, place.get()[0], copies, times))
     discard(maker.made)
     return Baked([], [path], len(times))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import addon_utils
@@ -18,10 +19,23 @@ def call(operator, path: Path, **arguments) -> None:
     try:
         done = operator(filepath=str(path.absolute()), **arguments)
     except RuntimeError as error:
-        words = str(error).strip().splitlines()[-1].removeprefix("Error: ")
+        words, number = _words_of(str(error))
+        if number is not None:
+            raise OSError(number, words, str(path)) from None
         raise Refusal(words if path.name in words else f"{path}: {words}") from None
     if "FINISHED" not in done:
         raise Refusal(f"{path} could not be read or written by Blender.")
+
+
+def _words_of(text: str) -> tuple[str, int | None]:
+    """What an operator reports, and the system's number if it is the system that complains. An error in
+    Python comes with all the lines it went through, and last the place in Blender's source."""
+    lines = [line for line in text.strip().splitlines() if not line.startswith("Location: ")]
+    last = lines[-1].strip() if lines else "it failed without a word"
+    found = re.search(r"\[Errno (\d+)\] (.*?)(?:: '.*')?$", last)
+    if found:
+        return found.group(2), int(found.group(1))
+    return last.removeprefix("Error: "), None
 
 
 def need_addon(addon: str) -> None:

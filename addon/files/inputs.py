@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 import shutil
-import struct
 import tempfile
 from pathlib import Path
 
 import bpy
 import numpy as np
 
+from ..base import pointcache
 from ..base.meshes import positions
 from ..base.refusal import Refusal
 from ..motion import sources
-from . import pointcache
+from . import meshfile
 from .formats import call, need_addon, need_built_in, supported
 
 MESHES = (".obj", ".ply")
@@ -72,7 +72,7 @@ class Opened:
 
     def _open_cached(self) -> None:
         """One mesh file, moved by a cache file."""
-        cache = self.cache or _beside(self.path)
+        cache = cache_of(self.path, self.cache)
         if cache is None:
             raise Refusal(f"{self.path} does not move by itself: name its .pc2 or .mdd file with --cache.")
         if not cache.is_file():
@@ -94,13 +94,18 @@ class Opened:
             for file in files[1:]:
                 other = _import_mesh(file)
                 mesh = other.data
-                points = positions(mesh)
+                points, sides = positions(mesh), len(mesh.loops)
                 bpy.data.objects.remove(other)
                 bpy.data.meshes.remove(mesh)
                 if len(points) != count:
                     raise Refusal(
                         f"{file.name} has {len(points)} vertices and {files[0].name} has {count}:"
                         " only a mesh that keeps its vertices can become a rig."
+                    )
+                if sides != len(obj.data.loops):
+                    raise Refusal(
+                        f"The faces of {file.name} have {sides} corners and those of {files[0].name}"
+                        f" {len(obj.data.loops)}: it is cut, or it is another mesh."
                     )
                 writer.add(points)
             writer.finish()
@@ -179,30 +184,15 @@ def numbered(folder: Path) -> list[Path]:
     raise Refusal(f"{folder} holds no numbered .obj or .ply files.")
 
 
-def _cache_size(path: Path) -> tuple[int, int]:
-    """Frames and vertices of a .pc2 or .mdd file."""
-    with open(path, "rb") as file:
-        head = file.read(32)
-    if path.suffix.lower() == ".pc2":
-        if len(head) < 32 or head[:11] != b"POINTCACHE2":
-            raise Refusal(f"{path} is not a .pc2 file, or it is damaged.")
-        _, _, vertices, _, _, frames = struct.unpack("<12siiffi", head)
-    else:
-        if len(head) < 8:
-            raise Refusal(f"{path} is not an .mdd file, or it is damaged.")
-        frames, vertices = struct.unpack(">ii", head[:8])
-    if frames < 1 or vertices < 1:
-        raise Refusal(f"{path} has {frames} frames of {vertices} vertices: it is damaged or empty.")
-    return frames, vertices
-
-
-def _beside(mesh: Path) -> Path | None:
-    return next((found for suffix in pointcache.KINDS if (found := mesh.with_suffix(suffix)).is_file()), None)
+def cache_of(mesh: Path, cache: Path | None) -> Path | None:
+    """The cache that moves a mesh file: the one that is named, or one that lies beside it."""
+    beside = (mesh.with_suffix(suffix) for suffix in pointcache.KINDS)
+    return cache or next((found for found in beside if found.is_file()), None)
 
 
 def _attach(obj, cache: Path) -> None:
     """Moves a mesh by a cache, from frame 1 on."""
-    frames, vertices = _cache_size(cache)
+    frames, vertices = pointcache.size_of(cache)
     if vertices != len(obj.data.vertices):
         raise Refusal(f"{cache} has {vertices} vertices, but {obj.name} has {len(obj.data.vertices)}.")
     modifier = obj.modifiers.new("Cache", "MESH_CACHE")
@@ -233,6 +223,7 @@ def _import(path: Path) -> None:
 
 def _import_mesh(path: Path):
     """One mesh object with the file's vertices in the file's order."""
+    meshfile.check(path)
     before = set(bpy.data.objects)
     if path.suffix.lower() == ".obj":
         operator = bpy.ops.wm.obj_import

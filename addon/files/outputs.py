@@ -7,15 +7,18 @@ from pathlib import Path
 
 import bpy
 
+from ..base import whole
 from ..base.refusal import Refusal
 from ..rig import actions
-from .formats import call, need_addon, need_built_in, supported
+from . import exporting
+from .formats import need_addon, need_built_in
 
 OUTPUTS = (".blend", ".glb", ".gltf", ".fbx", ".usd", ".usda", ".usdc")
 
 
-def make_folder(path: Path, flag: str = "--output") -> None:
-    """The folder that a file is to be written into; refuses one that cannot be made."""
+def prepare(path: Path, flag: str = "--output") -> None:
+    """Before anything is solved: the folder that a file is to be written into, made if need be; refuses what
+    could not be written."""
     folder = path.absolute().parent
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -24,6 +27,7 @@ def make_folder(path: Path, flag: str = "--output") -> None:
             f"There is no folder {folder}, and it cannot be made ({error.strerror or error}): name another"
             f" one with {flag}."
         ) from None
+    whole.check(path)
 
 
 def need_exporter(path: Path) -> None:
@@ -80,12 +84,11 @@ def _in_tracks(armature, clips: list):
 
 def save(path: Path) -> None:
     """The whole file, under another name."""
-    call(bpy.ops.wm.save_as_mainfile, path, check_existing=False, copy=True)
+    exporting.write(path, bpy.ops.wm.save_as_mainfile, {"copy": True})
 
 
 def write(path: Path, armature, meshes: list, influences: int) -> None:
     """Writes the rig, or for .blend the whole file, by the ending of the path."""
-    make_folder(path)
     suffix = path.suffix.lower()
     if suffix == ".blend":
         save(path)
@@ -122,15 +125,25 @@ def write(path: Path, armature, meshes: list, influences: int) -> None:
             need_built_in("usd_export", "USD", path)
             operator = bpy.ops.wm.usd_export
             arguments = {"selected_objects_only": True, "export_animation": True, "export_armatures": True}
-        call(operator, path, **supported(operator, check_existing=False, **arguments))
+        exporting.write(path, operator, arguments)
+
+
+def _alembic_bytes(scene) -> int:
+    """About as many as an Alembic file of the scene has: points and normals in every frame, the rest once."""
+    meshes = [obj.data for obj in scene.objects if obj.type == "MESH"]
+    frames = scene.frame_end - scene.frame_start + 1
+    points = sum(12 * len(mesh.vertices) + 12 * len(mesh.loops) for mesh in meshes)
+    return frames * points + sum(64 * len(mesh.loops) for mesh in meshes) + 2_000_000
 
 
 def write_cache(path: Path, scene) -> None:
     """Writes all meshes of a scene, with the positions of every frame of its range, as Alembic or USD."""
     with bpy.context.temp_override(scene=scene, view_layer=scene.view_layers[0]):
+        room = 0
         if path.suffix.lower() == ".abc":
             operator = bpy.ops.wm.alembic_export
             arguments = {"start": scene.frame_start, "end": scene.frame_end, "as_background_job": False}
+            room = _alembic_bytes(scene)  # without it, Blender ends
         else:
             operator = bpy.ops.wm.usd_export
             arguments = {
@@ -140,5 +153,4 @@ def write_cache(path: Path, scene) -> None:
                 "export_armatures": False,
                 "export_shapekeys": False,
             }
-        arguments |= {"evaluation_mode": "VIEWPORT", "check_existing": False}
-        call(operator, path, **supported(operator, **arguments))
+        exporting.write(path, operator, arguments | {"evaluation_mode": "VIEWPORT"}, room)

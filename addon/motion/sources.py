@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from pathlib import Path
 
 import bpy
+
+from ..base import pointcache
+from ..base.refusal import Refusal
 
 # Modifiers that move vertices, and what an artist calls their motion.
 _MOVERS = {
@@ -120,6 +124,12 @@ def _file_of(modifier) -> str | None:
     return None
 
 
+def files_of(obj) -> list[str]:
+    """The cache files that move the object."""
+    found = (_file_of(modifier) for modifier in obj.modifiers)
+    return [bpy.path.abspath(file, library=obj.library) for file in found if file]
+
+
 def _caches(obj):
     """The point caches of the object's own simulations."""
     for modifier in obj.modifiers:
@@ -191,6 +201,11 @@ def _file_trouble(obj) -> str | None:
         path = bpy.path.abspath(file, library=obj.library)
         if not os.path.isfile(path):
             return f"{obj.name}'s modifier {modifier.name} reads {path}, and there is no such file."
+        if modifier.type == "MESH_CACHE":
+            try:
+                pointcache.size_of(Path(path), f".{modifier.cache_format.lower()}")
+            except Refusal as error:
+                return str(error)
     return None
 
 

@@ -15,14 +15,13 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import os
-import zipfile
 import zlib
 from pathlib import Path
 
 import bpy
 import numpy as np
 
+from ..base import npz, whole
 from ..base.handles import Handle
 from ..base.meshes import edges_of, positions
 from ..base.refusal import Refusal
@@ -92,14 +91,8 @@ def store(armature, motion, options: Options) -> str:
         return ""
     arrays = {"frames": motion.frames} | ({} if motion.rest is None else {"rest": motion.rest})
     path = _path_for(armature, arrays)
-    part = path.with_name(f".{path.name}.part")
-    try:
-        with open(part, "wb") as file:
-            np.savez(file, **arrays)
-        os.replace(part, path)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise Refusal(f"{path} cannot be written: {error.strerror or error}.") from None
+    with whole.replacing(path) as part, open(part, "wb") as file:
+        np.savez(file, **arrays)
     return f"//{path.name}"
 
 
@@ -139,9 +132,9 @@ def recall(armature) -> Kept | None:
         return None
     path = bpy.path.abspath(armature.ossify.motion_file)
     try:
-        with np.load(path) as arrays:
-            kept = Kept(arrays["frames"], arrays.get("rest"))
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        arrays = npz.read(path, ("frames", "rest"))
+        kept = Kept(arrays["frames"], arrays.get("rest"))
+    except (OSError, npz.Damaged, KeyError):
         raise Refusal(
             f"{path} does not hold the motion of {armature.name}, or is damaged: put it there again, or"
             " remove it and choose a source."

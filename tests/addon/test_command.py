@@ -172,7 +172,7 @@ def test_wrong_arguments(tmp_path, capsys):
     assert "--bones is 0" in capsys.readouterr().err
     assert run("--help") == 0
     assert run("convert", some, "--output", tmp_path / "{name}.blend") == command.WRONG
-    assert "overwrite an input" in capsys.readouterr().err
+    assert f"would overwrite {some}, which is read" in capsys.readouterr().err
 
 
 def test_what_nobody_foresaw_fails_one_input(tmp_path, capsys, monkeypatch):
@@ -202,7 +202,8 @@ def test_a_report_that_cannot_be_written(tmp_path, capsys):
     assert sentence.endswith("name another one with --report.")
     (tmp_path / "r.json").mkdir()
     assert run("convert", path, *arguments[:3], tmp_path / "r.json", *FAST) == command.FAILED
-    assert f"{tmp_path / 'r.json'}: Is a directory." in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert said == f"{tmp_path / 'r.json'} cannot be written: Is a directory (name a file in it).\n"
 
 
 @pytest.mark.parametrize("verb", ["convert", "refit", "track", "bake"])

@@ -6,6 +6,7 @@ import bpy
 import numpy as np
 import pytest
 import scenes
+from ossify.base import whole
 from ossify.base.refusal import Refusal
 from ossify.record import changes, memory
 from ossify.ui import panel_refit
@@ -145,7 +146,7 @@ def test_a_file_that_cannot_be_written_leaves_rig_and_motion_as_they_were(tmp_pa
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(memory.os, "replace", full)
+    monkeypatch.setattr(whole.os, "replace", full)
     with pytest.raises(Refusal, match="cannot be written: No space left"):
         refitted(armature, motion="SOURCE")
     assert bits(armature, result.meshes) == rig

@@ -221,3 +221,13 @@ def test_wrong_arrays_get_a_sentence(tmp_path, arrays, named):
 def test_a_rig_that_cannot_be_written_gets_a_sentence(sequence, tmp_path):
     assert "cannot be written" in refused(sequence, "--bones", 3, "--out", tmp_path / "none" / "rig.npz")
     assert "cannot be written" in refused(sequence, "--bones", 3, "--out", tmp_path)
+
+
+def test_the_sequence_is_not_written_over(tmp_path):
+    path, link = tmp_path / "seq.npz", tmp_path / "link.npz"
+    np.savez(path, rest=np.zeros((4, 3)), frames=np.zeros((2, 4, 3)))
+    link.symlink_to(path)
+    before = path.read_bytes()
+    for out in (path, link):
+        assert "is the sequence that is read" in refused(path, "--bones", 2, "--out", out)
+        assert path.read_bytes() == before

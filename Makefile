@@ -74,6 +74,9 @@ $(cross): | $(environment)
 	@$(venv_python) tools/cross.py $(target) "$@"
 endif
 
+# What linkers write for a time (a .dll has one) is the first that a zip file can name, as in tools/archive.py.
+export SOURCE_DATE_EPOCH := 315532800
+
 # ---- how C is compiled
 
 out := build$(if $(target),/$(target))

@@ -4,6 +4,7 @@ import os
 import zipfile
 
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the first a zip file can name
+SECONDS = 315532800  # the same as others count
 
 
 def write(path, entries, executable=lambda _name: False):

@@ -7,6 +7,7 @@ of all that is in the files go in, too; FILE is what scipy-openblas32 itself say
 import argparse
 import base64
 import hashlib
+import struct
 from pathlib import Path
 
 import archive
@@ -69,6 +70,17 @@ def record(info, paths):
     return "\n".join([*lines, f"{info}/RECORD,,", ""]).encode()
 
 
+def by_the_clock(files):
+    """A sentence about a library of ours with a time in it; None when there is none."""
+    for name, data in files.items():
+        if name == "libossify.dll":
+            header = struct.unpack_from("<I", data, 60)[0]
+            made = struct.unpack_from("<I", data, header + 8)[0]
+            if made != archive.SECONDS:
+                return f"{name} names {made} as its time, not {archive.SECONDS}: another build would differ."
+    return None
+
+
 def is_shared(path):
     return not path.endswith((".py", "/METADATA", "/WHEEL", "/RECORD")) and "/licenses/" not in path
 
@@ -83,6 +95,7 @@ def main():
     files = {file.name: file.read_bytes() for file in asked.files}
     parts = bundled.parts_of_all(files)
     sentence = needs.trouble(asked.files) or bundled.trouble(parts, asked.notice.read_bytes())
+    sentence = sentence or by_the_clock(files)
     if sentence:
         stop(sentence)
     tag = "-".join(asked.wheel.stem.split("-")[2:])

@@ -112,7 +112,7 @@ def refits(mesh, rig):
     yield "track", *solve(mesh, rig.to_track(), rest_mode="fixed")
     yield "refit-held", *solve(mesh, with_holds(rig))
     yield "refit-less", *solve(mesh, less)
-    yield "refit-moves", *solve(mesh, less, relocate=True)
+    yield "refit-moves", *solve(mesh, less, relocate="all")
     yield "refit-more", *solve(mesh, native.add_bone(*mesh.poses, rig, settings=settings()))
 
 

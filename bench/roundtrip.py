@@ -104,13 +104,13 @@ def row_of(name, bones, sequence):
         "deleted": {
             which: {
                 "stays": ratio(solve(poses, without_bone(rig, gone)), less),
-                "relocates": ratio(solve(poses, without_bone(rig, gone), relocate=True), less),
+                "relocates": ratio(solve(poses, without_bone(rig, gone), relocate="all"), less),
             }
             for which, gone in deleted.items()
         },
         "added": {
             "stays": ratio(added(poses, rig), full),
-            "relocates": ratio(added(poses, rig, relocate=True), full),
+            "relocates": ratio(added(poses, rig, relocate="all"), full),
             "solved": more[1] / full[1],
         },
         "tracked": {**ratio(tracked, full), "milliseconds": 1000 * tracked[2] / len(sequence.frames)},

@@ -75,6 +75,13 @@ enum {
     OSSIFY_CONNECT_STABLE = 2   /* a joint that holds alone (Hasler et al. 2010) */
 };
 
+/* settings.relocate: which bones of a given rig may leave their place; docs/refit.md */
+enum {
+    OSSIFY_RELOCATE_NONE = 0, /* every bone stays where it is */
+    OSSIFY_RELOCATE_SOME = 1, /* those of which nothing is held, for a place where they are worth more */
+    OSSIFY_RELOCATE_ALL = 2   /* the same; and where nothing at all is held, all are looked for anew, too */
+};
+
 /* settings.budget_kind */
 enum {
     OSSIFY_BUDGET_NONE = 0,
@@ -137,8 +144,7 @@ typedef struct ossify_settings {
     int64_t iterations;  /* most iterations of the last stage; 0: by quality */
     int64_t threads;     /* 1..256; 0: one for each core. The answer does not depend on it */
     int64_t seed;        /* of every random choice */
-    int64_t relocate;    /* of a given rig: 1: bones of which nothing is held may leave their place for one
-                          * where they are worth more; 0: every bone stays where it is */
+    int64_t relocate;    /* of a given rig: OSSIFY_RELOCATE_NONE */
     int64_t jointed;     /* 1: rigid bones are looked for that a skeleton can join, with joints that hold; 0:
                           * those of the least error */
     int64_t connect;     /* OSSIFY_CONNECT_BOTH */

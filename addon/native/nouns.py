@@ -19,10 +19,11 @@ _WORDS = {
     "rest_mode": header.REST_MODES,
     "start": header.STARTS,
     "budget_kind": header.BUDGET_KINDS,
+    "relocate": header.RELOCATIONS,
     "connect": header.CONNECTS,
 }
 _REALS = ("budget", "smoothness", "until", "start_tolerance")
-_FLAGS = ("locality", "relocate", "jointed")
+_FLAGS = ("locality", "jointed")
 
 
 @dataclasses.dataclass
@@ -43,7 +44,7 @@ class Settings:
     iterations: int | None = None
     threads: int | None = None
     seed: int | None = None
-    relocate: bool | None = None
+    relocate: str | None = None  # "none", "some", "all"
     jointed: bool | None = None
     connect: str | None = None  # "both", "overlap", "stable"
     start_tolerance: float | None = None

@@ -142,10 +142,8 @@ def look(
     held = np.repeat(~mine[None], len(given.transforms), axis=0)
     if given.held_transforms is not None:
         held |= given.held_transforms.astype(bool)
-    rest = np.zeros(len(given.rest), np.uint8) if given.held_rest is None else given.held_rest.copy()
-    rest[0] = 1  # with nothing held at all the library would look for all bones anew
-    staying = dataclasses.replace(given, held_transforms=held.astype(np.uint8), held_rest=rest)
-    job = native.Job.start(native.decompose, *poses, dataclasses.replace(settings, relocate=True), staying)
+    staying = dataclasses.replace(given, held_transforms=held.astype(np.uint8))
+    job = native.Job.start(native.decompose, *poses, dataclasses.replace(settings, relocate="some"), staying)
     found, _ = yield from watch(job, motion, first, last)
     return found, _has_left(given.dense_weights(), found.dense_weights()) & mine
 

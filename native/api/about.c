@@ -26,6 +26,7 @@ void ossify_default_settings(ossify_settings *settings) {
         .start = OSSIFY_START_GROWN,
         .budget_kind = OSSIFY_BUDGET_NONE,
         .smoothness = 1,
+        .relocate = OSSIFY_RELOCATE_NONE,
         .connect = OSSIFY_CONNECT_BOTH,
     };
 }

@@ -16,7 +16,6 @@
 #define MOST_TRIANGLES (INT32_MAX / 3)
 #define MOST_FRAMES 1000000
 #define MOST_ITERATIONS 1000000
-#define MOST_THREADS 256
 #define MOST_SMOOTHNESS 1000.0
 #define MOST_PAIRS (OSSIFY_MAX_BONES * OSSIFY_MAX_BONES)
 
@@ -119,7 +118,8 @@ static int bad_all_settings(ossify_info *info, const ossify_settings *settings) 
                               OSSIFY_BUDGET_PARTS) ||
            sentence_bad_range(info, "settings.iterations", settings->iterations, 0, MOST_ITERATIONS) ||
            sentence_bad_range(info, "settings.threads", settings->threads, 0, MOST_THREADS) ||
-           sentence_bad_range(info, "settings.relocate", settings->relocate, 0, 1) ||
+           sentence_bad_range(info, "settings.relocate", settings->relocate, OSSIFY_RELOCATE_NONE,
+                              OSSIFY_RELOCATE_ALL) ||
            sentence_bad_range(info, "settings.jointed", settings->jointed, 0, 1) ||
            sentence_bad_range(info, "settings.connect", settings->connect, OSSIFY_CONNECT_BOTH,
                               OSSIFY_CONNECT_STABLE) ||

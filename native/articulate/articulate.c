@@ -23,16 +23,20 @@
 #include "articulate/pose_fit.h"
 #include "core/rig.h"
 #include "core/sentence.h"
+#include "descent/tolerances.h"
 #include "math/lapack.h"
 #include "skeleton/joint.h"
 #include "track/track.h"
 
-enum { FIRST_STEPS = 40, ROUND_STEPS = 4, FIRST_JOINT_STEPS = 10, ROUND_JOINT_STEPS = 1, STEEP_ROUNDS = 100 };
+enum {
+    FIRST_STEPS = 40,       /* of a frame's poses, at first and at last, */
+    ROUND_STEPS = 4,        /* and in a round: the next one goes on from there */
+    FIRST_JOINT_STEPS = 10, /* of all joints, likewise */
+    ROUND_JOINT_STEPS = 1
+};
 
 static const int ROUNDS[3] = {[OSSIFY_DRAFT] = 6, [OSSIFY_NORMAL] = 40, [OSSIFY_BEST] = 80};
 static const double TOLERANCE[3] = {[OSSIFY_DRAFT] = 1e-3, [OSSIFY_NORMAL] = 3e-4, [OSSIFY_BEST] = 2e-5};
-static const double FIRST_REACH = 0.25; /* of the radius: with locality, how far bones may reach at first, */
-static const double SHRINKING = 0.6;    /* and the share of the rounds in which that shrinks to nothing */
 
 typedef struct Refit {
     Call *call;
@@ -88,7 +92,7 @@ static int make_room(Refit *refit, const ossify_rig *rig, const ossify_skeleton 
     }
     refit->descent.bone_step = hang_step(&refit->linkage);
     refit->descent.smoothness = call->settings->smoothness;
-    refit->descent.steep_most = call->settings->iterations > 0 ? 0 : STEEP_ROUNDS;
+    refit->descent.steep_most = call->settings->iterations > 0 ? 0 : STEEP_MOST;
     return 1;
 }
 
@@ -101,14 +105,14 @@ static int64_t refine(Refit *refit) {
     call->from = call->progress.fraction;
     call->to = 0.98;
     descent_restart(&refit->descent);
-    descent_reach(&refit->descent, FIRST_REACH, 1 + (int)(SHRINKING * most));
-    const int how = descent_complete(&refit->descent, most, TOLERANCE[settings->quality], enough);
+    descent_reach(&refit->descent, NEAR_REACH, 1 + (int)(REACH_SHRINKS * most));
+    const DescentEnd how = descent_complete(&refit->descent, most, TOLERANCE[settings->quality], enough);
     call->info->iterations = refit->descent.iterations;
-    if (how < 0 || !last_poses(refit)) {
+    if (how == DESCENT_STOPPED || !last_poses(refit)) {
         return call_ended(call);
     }
     const int reached = enough > 0 && model_squared_error(&refit->problem, &refit->model) <= enough;
-    return reached ? OSSIFY_REACHED : how == 0 ? OSSIFY_OUT_OF_ITERATIONS : OSSIFY_CONVERGED;
+    return reached ? OSSIFY_REACHED : how == DESCENT_UNFINISHED ? OSSIFY_OUT_OF_ITERATIONS : OSSIFY_CONVERGED;
 }
 
 static int is_worse(const Refit *refit, double squared) {

@@ -7,9 +7,9 @@
  * on a shortest way over weights that count as the region keep theirs, and the others are free. */
 #include "articulate/bridge.h"
 
-enum { NONE = 0, OWNED = -1, JOINED = -2 };
+#include "descent/tolerances.h"
 
-static const double CROSSED = 0.05; /* weights that hold a region together, as in locality.c */
+enum { NONE = 0, OWNED = -1, JOINED = -2 };
 
 typedef struct Crossing {
     const Problem *problem;
@@ -103,7 +103,7 @@ static int cross_over(Crossing *crossing, int heaviest, uint8_t *held) {
         const int u = crossing->queue[head];
         for (int64_t e = graph->first[u]; e < graph->first[u + 1]; e++) {
             const int v = graph->neighbour[e];
-            if (crossing->from[v] >= 0 || crossing->weight[v] <= CROSSED) {
+            if (crossing->from[v] >= 0 || crossing->weight[v] <= REGION_WEIGHT) {
                 continue;
             }
             crossing->from[v] = u;

@@ -23,17 +23,20 @@
 #include "articulate/pose_fit.h"
 #include "math/lapack.h"
 #include "math/rotation3.h"
+#include "skeleton/joint.h"
 #include "skeleton/symmetry.h"
 
-enum { LANES = 16, TRIES = 12 };
+enum {
+    LANES = 16, /* partial sums over frames, fixed so that threads cannot change them */
+    TRIES = 12  /* to pull joints back that would go too far */
+};
 
-static const double LEAST_PULL = 1e-5;  /* of the anchor */
-static const double REACH = 1;          /* radii of the smaller part that a joint may leave its anchor by, */
+static const double PART_REACH = 1;     /* radii of the smaller part that a joint may leave its anchor by, */
 static const double MOST_REACH = 0.05;  /* and diagonals */
 static const double LEAST_REACH = 1e-3; /* diagonals: what is smaller is a point */
 static const double LEAST_CLEARANCE = 0.005; /* diagonals: what a joint near the surface may go, too */
 static const double HARDER = 10;             /* pull on one that would go further */
-static const double TRUST = 0.05; /* error, in diagonals, at which anchor and motion count the same */
+static const double ERROR_TRUST = 0.05; /* error, in diagonals, at which anchor and motion count the same */
 
 typedef struct JointFit {
     Linkage *linkage;
@@ -216,15 +219,15 @@ static void find_reaches(JointFit *fit, const Moments *moments) {
         const double smaller =
             p < 0 ? 0 : fmin(square_radius(linkage, moments, b), square_radius(linkage, moments, p));
         const double inside = fmax(linkage->clearance[b], LEAST_CLEARANCE * linkage->diagonal);
-        fit->reach[b] = fmin(fmin(MOST_REACH * linkage->diagonal, inside), REACH * sqrt(smaller));
+        fit->reach[b] = fmin(fmin(MOST_REACH * linkage->diagonal, inside), PART_REACH * sqrt(smaller));
     }
 }
 
 static void first_pull(JointFit *fit, double square) {
     const Linkage *linkage = fit->linkage;
     const size_t n = 4 * (size_t)linkage->bones;
-    const double trusted = TRUST * linkage->diagonal;
-    const double pull = fmax(LEAST_PULL, square / (trusted * trusted)) * linkage->frames;
+    const double trusted = ERROR_TRUST * linkage->diagonal;
+    const double pull = fmax(ANCHOR_PULL, square / (trusted * trusted)) * linkage->frames;
     for (size_t b = 0; b < (size_t)linkage->bones; b++) {
         fit->pull[b] = pull * linkage->normal[(4 * b + 3) * n + 4 * b + 3] + DBL_MIN;
     }

@@ -13,15 +13,14 @@
 #include <math.h>
 #include <string.h>
 
+#include "descent/tolerances.h"
 #include "math/lapack.h"
 #include "math/rotation3.h"
 
 enum { TRIES = 9 };
 
-static const double FIRST_DAMPING = 1e-6, LESS_DAMPING = 0.1, MORE_DAMPING = 30;
-static const double RIDGE = 1e-9;       /* of the mean diagonal: turns that no vertex determines stay */
-static const double LARGEST_TURN = 0.5; /* radians a step */
-static const double ROUNDING = 8 * DBL_EPSILON;
+static const double FIRST_DAMPING = 1e-6; /* of the diagonal: poses are near their best from the start */
+static const double MISFIT_ROUNDING = 8 * DBL_EPSILON; /* of the misfit, a difference of large sums */
 
 /* A slide moves the joint as the parent sees it: q_p += d_a l_a s_a, in rows and columns. */
 static void slide_normal(const Linkage *linkage, Bench *bench) {
@@ -154,7 +153,7 @@ void pose_fit_system(const Linkage *linkage, Bench *bench) {
         trace += bench->system[i * m + i];
     }
     for (size_t i = 0; i < m; i++) {
-        bench->system[i * m + i] += RIDGE * trace / (double)m + DBL_MIN;
+        bench->system[i * m + i] += BONE_RIDGE * trace / (double)m + DBL_MIN;
     }
 }
 
@@ -230,7 +229,7 @@ static void fit_frame(void *user, int frame, int worker) {
         }
         const double before = misfit;
         misfit = improve(linkage, bench, frame, before, &damping);
-        if (before - misfit <= linkage->fine + ROUNDING * fabs(before)) {
+        if (before - misfit <= linkage->fine + MISFIT_ROUNDING * fabs(before)) {
             break;
         }
     }

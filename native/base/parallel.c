@@ -22,8 +22,8 @@
 #include "base/clock.h"
 
 /* The default is 512 kB on macOS and 128 kB with musl; too little for a call with its BLAS. */
-enum { STACK_BYTES = 8 << 20, MOST_THREADS = 256 };
-static const double LOOK_SECONDS = 2e-4;
+enum { STACK_BYTES = 8 << 20 };
+static const double LOOK_SECONDS = 2e-4; /* that whoever waits looks before it sleeps */
 
 static void thread_body(Thread *thread);
 

@@ -8,6 +8,8 @@
 
 #include "base/arena.h"
 
+enum { MOST_THREADS = 256 };
+
 typedef struct Pool Pool;
 typedef void (*PoolTask)(void *user, int task, int worker); /* worker: 0..parallel_workers-1 */
 

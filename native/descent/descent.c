@@ -13,15 +13,22 @@
 #include <math.h>
 #include <string.h>
 
+#include "descent/tolerances.h"
 #include "descent/transforms.h"
 #include "math/rotation3.h"
 
-enum { SWEEPS = 3, HOPS = 2, REFRESH = ROUND - 1, STRIP_PASSES = 24, FAINT_PASSES = 3 };
+enum {
+    SWEEPS = 3,          /* over the bones of a frame, an iteration */
+    REFRESH = ROUND - 1, /* iterations for which candidates stay once they were looked at */
+    STRIP_PASSES = 24,   /* at most, until nothing lies outside its region, */
+    FAINT_PASSES = 3     /* and until nothing is faint: what is left then is needed */
+};
 
-static const double SLACK = 1e-3;      /* rise that new regions and smoothing may cause without a restart */
+static const double RESTART_SLACK =
+    1e-3;                              /* rise that new regions and smoothing may cause without a restart */
 static const double SPLIT_COST = 1.05; /* rise of the objective by new regions: one of them fell apart */
 static const double FAINT_COST = 1.02; /* rise of the objective at which faint weights are kept after all */
-static const double STEEP = 0.02;      /* fall an iteration that is worth going on for */
+static const double STEEP_FALL = 0.02; /* fall an iteration that is worth going on for */
 static const double FLATTERY = 1.2;    /* a sample's squared error may be so much too low */
 static const double RELATIVE_PULL = 3; /* smoothness 1: pull of the neighbours over the mean error */
 
@@ -123,8 +130,8 @@ static int set_candidates(Descent *descent) {
     if (!descent->local || descent->frozen || (!wandering && descent->keep-- > 0)) {
         return 1;
     }
-    if (!locality_update(descent->call, descent->problem, descent->model, fmax(descent->reach, least), HOPS,
-                         &descent->locality)) {
+    if (!locality_update(descent->call, descent->problem, descent->model, fmax(descent->reach, least),
+                         LOCAL_HOPS, &descent->locality)) {
         return 0;
     }
     descent->renewed = !wandering;
@@ -168,7 +175,7 @@ static double renew_vertices(Descent *descent) {
     model_copy_vertices(descent->problem, model, &descent->backup);
     descent->plan.search = descent->iterations == 0 && descent->search_first;
     double objective = vertex_step(descent);
-    if (objective > before * (descent->local ? 1 + SLACK : 1) && descent->momentum > 2 &&
+    if (objective > before * (descent->local ? 1 + RESTART_SLACK : 1) && descent->momentum > 2 &&
         !must_end(descent)) {
         model_copy_vertices(descent->problem, &descent->backup, model);
         memcpy(model->transform, descent->last, transform_count(descent) * sizeof(double));
@@ -214,13 +221,13 @@ static int undo_split(Descent *descent) {
     return 0;
 }
 
-int descent_run(Descent *descent, int most, double tolerance, double enough) {
+DescentEnd descent_run(Descent *descent, int most, double tolerance, double enough) {
     Call *call = descent->call;
     double fall = 0;
-    for (int i = 0, small = 0; i < most || (fall > STEEP && i < descent->steep_most); i++) {
+    for (int i = 0, small = 0; i < most || (fall > STEEP_FALL && i < descent->steep_most); i++) {
         fall = descent_step(descent);
         if (fall < 0 || call_poll(call, call->from + (call->to - call->from) * fmin(1, (i + 1.0) / most))) {
-            return -1;
+            return DESCENT_STOPPED;
         }
         const int split = descent->renewed && undo_split(descent);
         const double squared = model_squared_error(descent->problem, descent->model);
@@ -228,14 +235,14 @@ int descent_run(Descent *descent, int most, double tolerance, double enough) {
         call->progress.bones = descent->model->bones;
         call->progress.erms = problem_erms(descent->problem, squared);
         if (squared <= enough) {
-            return 2;
+            return DESCENT_ENOUGH;
         }
         small = fall < tolerance ? small + 1 : 0;
         if (small == 2 || split) {
-            return 1;
+            return DESCENT_CONVERGED;
         }
     }
-    return 0;
+    return DESCENT_UNFINISHED;
 }
 
 int descent_freeze(Descent *descent) {
@@ -305,27 +312,28 @@ int descent_clean(Descent *descent) {
     return solve_last_weights(descent, descent->bones_first) && drop_faint_weights(descent);
 }
 
-int descent_round(Descent *descent, int most, double tolerance, double enough) {
-    const int how = descent_run(descent, most, tolerance, enough);
-    if (how < 0 || !descent_clean(descent)) {
-        return -1;
+DescentEnd descent_round(Descent *descent, int most, double tolerance, double enough) {
+    const DescentEnd how = descent_run(descent, most, tolerance, enough);
+    if (how == DESCENT_STOPPED || !descent_clean(descent)) {
+        return DESCENT_STOPPED;
     }
     if (descent->objective >= descent->kept_objective) {
         descent_return(descent);
-        return 1;
+        return DESCENT_CONVERGED;
     }
     descent_keep(descent);
     return how;
 }
 
 /* Iterations with frozen regions, weights cleaned now and then; ends with the best model that is clean.
- * A few iterations break nothing: these go without a look before. Returns as descent_run. */
-static int run_frozen(Descent *descent, int most, double tolerance, double enough) {
-    int how = 0, done = 0;
+ * A few iterations break nothing: these go without a look before. */
+static DescentEnd run_frozen(Descent *descent, int most, double tolerance, double enough) {
+    DescentEnd how = DESCENT_UNFINISHED;
+    int done = 0;
     descent->kept_objective = INFINITY;
     if (most > REFRESH) {
         if (!descent_clean(descent)) {
-            return -1;
+            return DESCENT_STOPPED;
         }
         descent_keep(descent);
     }
@@ -334,17 +342,18 @@ static int run_frozen(Descent *descent, int most, double tolerance, double enoug
         descent_restart(descent);
         how = descent_round(descent, part, tolerance, enough);
         done += part;
-    } while (how == 0 && done < most);
+    } while (how == DESCENT_UNFINISHED && done < most);
     return how;
 }
 
-int descent_complete(Descent *descent, int most, double tolerance, double enough) {
-    int how = descent_run(descent, descent->local ? most - most / 3 : most, tolerance, enough);
+DescentEnd descent_complete(Descent *descent, int most, double tolerance, double enough) {
+    DescentEnd how = descent_run(descent, descent->local ? most - most / 3 : most, tolerance, enough);
     const double free = descent->objective;
-    if (how >= 0 && descent->local) { /* what is enough needs no last touch, but no strays either */
-        how = descent_freeze(descent) ? run_frozen(descent, most / 3, tolerance, enough) : -1;
-    } else if (how == 0 || how == 1) {
-        how = solve_last_weights(descent, 0) ? how : -1;
+    if (how != DESCENT_STOPPED &&
+        descent->local) { /* what is enough needs no last touch, but no strays either */
+        how = descent_freeze(descent) ? run_frozen(descent, most / 3, tolerance, enough) : DESCENT_STOPPED;
+    } else if (how == DESCENT_UNFINISHED || how == DESCENT_CONVERGED) {
+        how = solve_last_weights(descent, 0) ? how : DESCENT_STOPPED;
     }
     descent->frozen = 0;
     descent->cut = descent->local && free > 0 ? descent->objective / free : 1;

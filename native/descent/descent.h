@@ -16,6 +16,14 @@ typedef struct BoneStep {
     void *user;
 } BoneStep;
 
+/* How iterations ended. */
+typedef enum DescentEnd {
+    DESCENT_STOPPED = -1, /* the call must end: cancelled, or out of memory */
+    DESCENT_UNFINISHED,   /* out of iterations */
+    DESCENT_CONVERGED, /* two falls in a row below the tolerance, or regions that fall apart again and again */
+    DESCENT_ENOUGH     /* the error is as low as was asked for */
+} DescentEnd;
+
 typedef struct Descent {
     Call *call;
     const Problem *problem;
@@ -52,12 +60,11 @@ void descent_reach(Descent *descent, double radii, int iterations);
 void descent_restart(Descent *descent);
 /* One iteration; returns the objective's relative fall, or < 0 when the call must end. */
 double descent_step(Descent *descent);
-/* Up to `most` iterations; returns 0 out of iterations, 1 converged (two falls below tolerance),
- * 2 squared error at or below `enough`, < 0 when the call must end. */
-int descent_run(Descent *descent, int most, double tolerance, double enough);
+/* Up to `most` iterations, until the squared error is at or below `enough`. */
+DescentEnd descent_run(Descent *descent, int most, double tolerance, double enough);
 /* The same, and then the weights for the last transforms; with locality nothing is left outside its
  * bone's region. */
-int descent_complete(Descent *descent, int most, double tolerance, double enough);
+DescentEnd descent_complete(Descent *descent, int most, double tolerance, double enough);
 /* Weights follow their neighbours' as the mean squared error of a vertex allows. */
 void descent_smooth(Descent *descent, double mean);
 /* From now on the bones a vertex may use are those of its regions as they are, less what strays. 0 when the call
@@ -70,7 +77,7 @@ int descent_clean(Descent *descent);
 /* The model at hand is the one to come back to. */
 void descent_keep(Descent *descent);
 void descent_return(Descent *descent);
-/* Iterations, then the cut; the kept model comes back if that was all for nothing. As descent_run. */
-int descent_round(Descent *descent, int most, double tolerance, double enough);
+/* Iterations, then the cut; the kept model comes back if that was all for nothing. */
+DescentEnd descent_round(Descent *descent, int most, double tolerance, double enough);
 
 #endif

@@ -1,7 +1,7 @@
 /* locality.c - which bones a vertex may use, so that each bone moves one connected region.
  *
  * The idea of influence maps (Schaefer & Yuksel 2007, section 4) in a form that costs almost no
- * accuracy: a bone's main region is the heaviest connected part of {w > THRESHOLD}; the bone may
+ * accuracy: a bone's main region is the heaviest connected part of {w > REGION_WEIGHT} and what joins it; the bone may
  * be used there, within `radius` along the surface, and `hops` edges further. The radius shrinks
  * while bones find their places, so that they can still wander; at the end what lies outside a main
  * region is stripped until nothing does. */
@@ -10,11 +10,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "descent/tolerances.h"
 #include "math/walk.h"
 
-static const double THRESHOLDS[2] = {0.02, 0.05}; /* weights that an artist would see */
+static const double JOINS = 0.02; /* weights that belong to a region if they join what holds it together */
 
-static const double FAINT = 0.01; /* confetti: not worth an artist's time */
+static const double FAINT = 0.01; /* weights: confetti, not worth an artist's time */
 
 enum { BITS = 8 };
 
@@ -119,15 +120,15 @@ static int find_parts(const Growth *growth, Region *region, int b, double thresh
     return tail;
 }
 
-/* The main region as queue[0..count): the heaviest part of {w > 0.05} and what joins it in {w > 0.02}.
- * The other parts of {w > 0.05} stay marked as seen: bridges of faint weight do not lead to them. */
+/* The main region as queue[0..count): the heaviest part of {w > REGION_WEIGHT} and what joins it in {w > JOINS}.
+ * The other parts of {w > REGION_WEIGHT} stay marked as seen: bridges of faint weight do not lead to them. */
 static int main_region(const Growth *growth, Region *region, int b) {
     int begin, end;
-    if (find_parts(growth, region, b, THRESHOLDS[1], &begin, &end) == 0) {
-        find_parts(growth, region, b, THRESHOLDS[0], &begin, &end);
+    if (find_parts(growth, region, b, REGION_WEIGHT, &begin, &end) == 0) {
+        find_parts(growth, region, b, JOINS, &begin, &end);
     }
     memmove(region->queue, region->queue + begin, (size_t)(end - begin) * sizeof(int));
-    return collect_part(growth, region, THRESHOLDS[0], 0, end - begin);
+    return collect_part(growth, region, JOINS, 0, end - begin);
 }
 
 static void allow(const Growth *growth, int v, int b) {
@@ -345,7 +346,7 @@ int locality_strip(Call *call, const Problem *problem, const Model *model, int a
                 continue;
             }
             spread_weights(&growth, locality->regions, b);
-            stripped += strip_strays(&growth, b, THRESHOLDS[0]) + strip_strays(&growth, b, THRESHOLDS[1]);
+            stripped += strip_strays(&growth, b, JOINS) + strip_strays(&growth, b, REGION_WEIGHT);
             wipe_weights(&growth, locality->regions, b);
         }
         fill_gaps(&growth);

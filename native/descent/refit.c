@@ -130,16 +130,16 @@ static int first_pass(Refit *refit) {
     return 1;
 }
 
-/* Regions fell apart: the kept model goes on with its sound weights held. As descent_run. */
-static int go_on_with_sound(Refit *refit, int most, double tolerance, double enough) {
+/* Regions fell apart: the kept model goes on with its sound weights held. */
+static DescentEnd go_on_with_sound(Refit *refit, int most, double tolerance, double enough) {
     Descent *descent = refit->descent;
     const Problem *whole = descent->problem;
     Problem rest = *whole;
     rest.held = refit->sound;
     descent->problem = &rest;
-    const int how = descent_freeze(descent) && descent_begin_frozen(descent)
-                        ? descent_round(descent, most, tolerance, enough)
-                        : -1;
+    const DescentEnd how = descent_freeze(descent) && descent_begin_frozen(descent)
+                               ? descent_round(descent, most, tolerance, enough)
+                               : DESCENT_STOPPED;
     descent->problem = whole;
     return how;
 }
@@ -154,18 +154,19 @@ static int round_of(int left) {
     return left < ROUND ? left : ROUND;
 }
 
-static int run_rounds(Refit *refit, int most, double tolerance, double enough) {
+static DescentEnd run_rounds(Refit *refit, int most, double tolerance, double enough) {
     Descent *descent = refit->descent;
     const double mended = descent->kept_objective;
-    int how = 0, done = 0;
-    for (int round = 0; how == 0 && done < most; round++) {
+    DescentEnd how = DESCENT_UNFINISHED;
+    int done = 0;
+    for (int round = 0; how == DESCENT_UNFINISHED && done < most; round++) {
         int part = round_of(most - done), before = descent->iterations;
         if (round > 0 && !(descent_freeze(descent) && descent_begin_frozen(descent))) {
-            return -1;
+            return DESCENT_STOPPED;
         }
         how = descent_round(descent, part, tolerance, enough);
         done += count_taken(descent, before, part);
-        if (round == 0 && how == 1 && descent->kept_objective == mended && done < most) {
+        if (round == 0 && how == DESCENT_CONVERGED && descent->kept_objective == mended && done < most) {
             part = round_of(most - done);
             before = descent->iterations;
             how = go_on_with_sound(refit, part, tolerance, enough);
@@ -175,15 +176,15 @@ static int run_rounds(Refit *refit, int most, double tolerance, double enough) {
     return how;
 }
 
-int descent_refit(Descent *descent, const RefitEffort efforts[2], double enough, double *given) {
+DescentEnd descent_refit(Descent *descent, const RefitEffort efforts[2], double enough, double *given) {
     Arena *arena = &descent->call->arena;
     const Problem *problem = descent->problem;
     Refit refit = {.descent = descent};
-    int how = -1;
+    DescentEnd how = DESCENT_STOPPED;
     refit.given_error = arena_take(arena, (size_t)problem->vertices, sizeof(double));
     refit.sound = arena_take(arena, (size_t)problem->vertices, 1);
     if (arena->failed) {
-        return -1;
+        return DESCENT_STOPPED;
     }
     if (!descent->local) {
         descent->plan.given_error = refit.given_error;
@@ -192,7 +193,7 @@ int descent_refit(Descent *descent, const RefitEffort efforts[2], double enough,
         descent->bones_first = 1;
         const int ready = first_pass(&refit);
         const RefitEffort *effort = efforts + (refit.mended > LARGE * problem->total_mass);
-        how = ready ? run_rounds(&refit, effort->most, effort->tolerance, enough) : -1;
+        how = ready ? run_rounds(&refit, effort->most, effort->tolerance, enough) : DESCENT_STOPPED;
         descent->bones_first = descent->frozen = 0;
     }
     *given = 0;

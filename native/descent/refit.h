@@ -10,8 +10,8 @@ typedef struct RefitEffort {
 } RefitEffort;
 
 /* From a model that is whole and meant to stay near: regions grow hop by hop from what they are, and the best
- * model whose regions hold together stays. efforts: after a small edit, after a large one. As descent_run; *given:
+ * model whose regions hold together stays. efforts: after a small edit, after a large one. *given:
  * the squared error that the model came with. */
-int descent_refit(Descent *descent, const RefitEffort efforts[2], double enough, double *given);
+DescentEnd descent_refit(Descent *descent, const RefitEffort efforts[2], double enough, double *given);
 
 #endif

@@ -11,15 +11,14 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/tolerances.h"
+#include "descent/tolerances.h"
 #include "math/lapack.h"
 #include "math/rotation3.h"
 
 enum { LOOK = 4 }; /* sweeps between two looks at the error */
 
-static const double FLAT = 3e-4;          /* of the squared error: a smaller fall between looks is none */
-static const double ROUNDING = 1e-13;     /* of |x|^2: no error below it is known */
-static const double INSIGNIFICANT = 1e-9; /* sum of squared weights below which a bone stays */
-static const double RIDGE = 1e-9;         /* of U's mean diagonal: axes the vertices do not determine stay */
+static const double SWEEP_FLAT = 3e-4; /* of the squared error: a smaller fall between looks is none */
 
 typedef struct Update {
     Call *call;
@@ -70,7 +69,7 @@ static void left_for_bone(const Update *update, int frame, int b, double y[3][4]
 static void fit_rigid(const Update *update, int frame, int b) {
     const double *own = u_at(update, b, b);
     const double mass = own[9], s[3] = {own[6], own[7], own[8]};
-    if (mass < INSIGNIFICANT || holds(update->model, frame, b)) {
+    if (mass < BONE_LEAST || holds(update->model, frame, b)) {
         return;
     }
     double y[3][4], h[9], r[9];
@@ -82,7 +81,7 @@ static void fit_rigid(const Update *update, int frame, int b) {
     for (size_t i = 0; i < 3; i++) {
         for (size_t j = 0; j < 3; j++) {
             r[3 * i + j] = m[i * row + j];
-            h[3 * i + j] = y[i][j] - y[i][3] * s[j] / mass + RIDGE * spread * r[3 * i + j];
+            h[3 * i + j] = y[i][j] - y[i][3] * s[j] / mass + BONE_RIDGE * spread * r[3 * i + j];
         }
     }
     rotation3_nearest(h, r, r);
@@ -113,7 +112,7 @@ static double frame_error(const Update *update, int frame) {
             }
         }
     }
-    return fmax(sum, ROUNDING * update->square[frame]);
+    return fmax(sum, FLOAT_NOISE * update->square[frame]);
 }
 
 static void sweep_once(const Update *update, int frame) {
@@ -133,7 +132,7 @@ static void sweep_frame(void *user, int frame, int worker) {
         sweep_once(update, frame);
         if (update->square && sweep % LOOK == LOOK - 1) {
             const double now = frame_error(update, frame);
-            flat = error - now <= FLAT * now;
+            flat = error - now <= SWEEP_FLAT * now;
             error = now;
         }
     }
@@ -157,7 +156,7 @@ static double affine_ridge(const Affine *affine) {
         const double *own = u_at(affine->update, affine->free_bone[i], affine->free_bone[i]);
         trace += own[0] + own[1] + own[2] + own[9];
     }
-    return RIDGE * trace / (4.0 * affine->bones) + 1e-300;
+    return BONE_RIDGE * trace / (4.0 * affine->bones) + 1e-300;
 }
 
 static void fill_system(const Affine *affine, double ridge) {

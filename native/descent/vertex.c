@@ -10,8 +10,8 @@
 
 #include "descent/rest_pose.h"
 
-static const double RIDGE = 1e-14;     /* of |x|^2: covers the rounding of the Gram matrix */
-static const double LEAST_LEFT = 1e-6; /* beside held groups: less is not worth a bone */
+static const double GRAM_RIDGE = 1e-14; /* of |x|^2: covers the rounding of the Gram matrix */
+static const double LEAST_LEFT = 1e-6;  /* beside held groups: less is not worth a bone */
 
 static void monomials_of(const double p[3], double monomial[MONOMIALS]) {
     const double x = p[0], y = p[1], z = p[2];
@@ -105,7 +105,7 @@ static void view_at(const Pass *pass, Scratch *s, int n, int v, const double *d,
     if (held->support.count > 0) {
         weights_hold(view, &held->support, held->left);
     }
-    view->ridge = RIDGE * (view->square + pass->problem->frames);
+    view->ridge = GRAM_RIDGE * (view->square + pass->problem->frames);
     for (int i = 0; i < n && view->smoothing > 0; i++) {
         view->linear[i] += view->smoothing * s->mean[i];
         view->square += view->smoothing * s->mean[i] * s->mean[i];

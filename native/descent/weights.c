@@ -19,7 +19,7 @@ enum {
     SEARCH_MISSES = 3 /* entries without gain before a search gives up */
 };
 
-static const double WORTH = 1e-7; /* of the value: smaller gains do not change a support */
+static const double SUPPORT_WORTH = 1e-7; /* of the value: smaller gains do not change a support */
 
 static void sum_monomials(int n, int stride, const double *restrict form, const double *restrict monomial,
                           double start, double *restrict out) {
@@ -158,7 +158,7 @@ static int best_entry(VertexView *view, const Support *support, int full, const 
     of.n = 0;
     make_slope(view, support);
     int best = -1;
-    double least = support->value - WORTH * support->value - view->ridge;
+    double least = support->value - SUPPORT_WORTH * support->value - view->ridge;
     for (int c = 0; c < view->n; c++) {
         const double fall = support->value - view->slope[c];
         if (fall <= 0 || !view->allowed[c] || barred[c] || holds(support, c)) {
@@ -203,7 +203,7 @@ static void improve(VertexView *view, int influences, int misses_left, Support *
         Support trial = *support;
         enter(&trial, b, share);
         solve_support(view, influences, &trial);
-        if (trial.value < support->value - WORTH * support->value) {
+        if (trial.value < support->value - SUPPORT_WORTH * support->value) {
             *support = trial;
             change++;
         } else {

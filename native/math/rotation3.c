@@ -15,7 +15,7 @@ enum { NEWTON_STEPS = 12, JACOBI_SWEEPS = 30 };
 static const double CLOSE_ENOUGH = 1e-8; /* of a Newton step, radians: the next one is below rounding */
 static const double GUESS_PULL = 1e-10;  /* of |h|: decides on axes that h does not determine */
 static const double DETERMINED = 1e-9;   /* of trace S: smaller pivots are left to the eigenvector */
-static const double ROUNDING = 1e-6;     /* of r' r - I: one step of rotation3_clean takes it off */
+static const double NEARLY = 1e-6;       /* of r' r - I: one step of rotation3_clean takes it off */
 
 static void multiply_transposed(const double a[9], const double b[9], double ab[9]) {
     for (int i = 0; i < 3; i++) {
@@ -39,7 +39,7 @@ int rotation3_clean(double r[9]) {
             r[3 * i + j] = 1.5 * old[3 * i + j] - 0.5 * t;
         }
     }
-    return off < ROUNDING;
+    return off < NEARLY;
 }
 
 static void from_quaternion(const double q[4], double r[9]) {

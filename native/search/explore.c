@@ -18,28 +18,33 @@
 #include <math.h>
 
 #include "base/random.h"
+#include "descent/tolerances.h"
 #include "search/jointed.h"
 #include "search/prune.h"
 #include "starts/reseed.h"
 #include "starts/start.h"
 
-static const double WORTH = 0.999;      /* a cycle must lower the objective at least to this */
-static const double FIRST_REACH = 0.7;  /* of the radius: how far bones may reach at first */
-static const double SHRINKING = 0.6;    /* share of the iterations in which that shrinks to nothing */
-static const double CYCLE_REACH = 0.25; /* of the radius: how far bones may reach after an insertion */
+static const double CYCLE_WORTH = 0.999; /* a cycle must lower the objective at least to this */
 
 static const double BAD_CUT = 1.06;     /* rise of the objective that calls for a repair */
 static const double REPAIR_REACH = 0.1; /* of the radius: a repair mends one place */
 
-static const double MUCH = 0.8; /* the objective falls at least to this within PATIENCE cycles: they go on */
+static const double CYCLE_FALL =
+    0.8; /* the objective falls at least to this within PATIENCE cycles: they go on */
 static const double ARTICULATED = 0.75; /* E_RMS: below it parts are missing, above it they may not exist */
-static const double CLEARLY =
+static const double SURE =
     16; /* times the error left: what most bones are worth when parts are missing for sure */
 static const double UNSEEN = 0.01; /* E_RMS that is not worth a cycle */
 
 static const double JOINTED = 0.3; /* exponent of the error with joints that hold, where both count */
 
-enum { REPAIRS = 3, PATIENCE = 3, HOPE = 6, MORE_CYCLES = 13, LOOSE_BETWEEN = 4 };
+enum {
+    REPAIRS = 3,      /* of regions that were cut, and of bones that nothing follows */
+    PATIENCE = 3,     /* cycles without a large fall before they end, */
+    HOPE = 6,         /* and where a part is missing */
+    MORE_CYCLES = 13, /* than the effort's, while they help */
+    LOOSE_BETWEEN = 4 /* iterations after a bone that held least has left */
+};
 
 static int must_end(Call *call) {
     return call->arena.failed || atomic_load(&call->cancelled);
@@ -60,9 +65,9 @@ static int run_cycle(Descent *descent, int bones, int extra, double reach, const
     }
     descent_restart(descent);
     descent_reach(descent, reach, effort->cycle_warm + effort->between);
-    return descent_run(descent, effort->cycle_warm, 0, 0) >= 0 &&
+    return descent_run(descent, effort->cycle_warm, 0, 0) != DESCENT_STOPPED &&
            prune(descent, bones, effort->between, trials) &&
-           descent_complete(descent, effort->cycle_after, effort->tolerance, 0) >= 0;
+           descent_complete(descent, effort->cycle_after, effort->tolerance, 0) != DESCENT_STOPPED;
 }
 
 /* 1 when it costs much to hold the regions together. */
@@ -111,7 +116,7 @@ static int replace_idle(Descent *descent, int most, double tolerance, double eno
             return inserted == 0;
         }
         descent_restart(descent);
-        if (descent_complete(descent, most, tolerance, enough) < 0) {
+        if (descent_complete(descent, most, tolerance, enough) == DESCENT_STOPPED) {
             return 0;
         }
     }
@@ -119,10 +124,11 @@ static int replace_idle(Descent *descent, int most, double tolerance, double eno
     return 1;
 }
 
-int explore_complete(Descent *descent, int most, double tolerance, double enough, const Effort *effort) {
+DescentEnd explore_complete(Descent *descent, int most, double tolerance, double enough,
+                            const Effort *effort) {
     Call *call = descent->call;
-    int how = descent_complete(descent, most, tolerance, enough);
-    if (how < 0 || descent->wanted == 0) {
+    DescentEnd how = descent_complete(descent, most, tolerance, enough);
+    if (how == DESCENT_STOPPED || descent->wanted == 0) {
         return how;
     }
     const int is_enough = enough > 0 && model_squared_error(descent->problem, descent->model) <= enough;
@@ -133,9 +139,9 @@ int explore_complete(Descent *descent, int most, double tolerance, double enough
             model_make(call, descent->problem, descent->model->capacity, descent->model->influences, &best) &&
             repair_cuts(descent, effort, &best);
         arena_return(&call->arena, mark);
-        how = mended ? how : -1;
+        how = mended ? how : DESCENT_STOPPED;
     }
-    return how < 0 || !replace_idle(descent, most, tolerance, enough) ? -1 : how;
+    return how == DESCENT_STOPPED || !replace_idle(descent, most, tolerance, enough) ? DESCENT_STOPPED : how;
 }
 
 /* What a model came to, and the bone to do without, -1: none. */
@@ -157,7 +163,7 @@ static Verdict judge(Descent *descent, int jointed) {
 static int drop_loosest(Descent *descent, int loosest) {
     model_remove_bone(descent->problem, descent->model, loosest);
     descent_restart(descent);
-    return descent_run(descent, LOOSE_BETWEEN, 0, 0) >= 0;
+    return descent_run(descent, LOOSE_BETWEEN, 0, 0) != DESCENT_STOPPED;
 }
 
 /* given: the first cycle mends the worst place of all, where an edit may have left a gap; least: what the model
@@ -186,7 +192,7 @@ static int run_cycles(Descent *descent, int bones, const Effort *effort, double 
     for (int cycle = 0, waited = 0; cycle < most; cycle++) {
         const double squared = model_squared_error(problem, &best);
         const int articulated = squared <= problem_squared(problem, ARTICULATED);
-        trials.worth = articulated ? 1 : CLEARLY;
+        trials.worth = articulated ? 1 : SURE;
         if (squared <= fmax(enough, problem_squared(problem, UNSEEN)) ||
             (cycle >= effort->cycles && waited >= (trials.missing ? HOPE : PATIENCE) && !articulated)) {
             break;
@@ -197,20 +203,20 @@ static int run_cycles(Descent *descent, int bones, const Effort *effort, double 
         const int drops = stays.loosest >= 0 && cycle % 2 == 1;
         const int extra = drops + (mends ? 1 : 1 + random_below(&random, 1 + bones / 5));
         if ((drops && !drop_loosest(descent, stays.loosest)) ||
-            !run_cycle(descent, bones, extra, CYCLE_REACH, effort, mends ? NULL : &random, &trials)) {
+            !run_cycle(descent, bones, extra, NEAR_REACH, effort, mends ? NULL : &random, &trials)) {
             return 0;
         }
         const Verdict verdict = judge(descent, jointed);
         if (must_end(call)) {
             return 0;
         }
-        if (descent->model->bones >= best.bones && verdict.objective < WORTH * stays.objective) {
+        if (descent->model->bones >= best.bones && verdict.objective < CYCLE_WORTH * stays.objective) {
             stays = verdict;
             model_copy(problem, descent->model, &best);
         } else {
             model_copy(problem, &best, descent->model);
         }
-        waited = stays.objective < MUCH * mark ? 0 : waited + 1;
+        waited = stays.objective < CYCLE_FALL * mark ? 0 : waited + 1;
         mark = waited == 0 ? stays.objective : mark;
         descent_restart(descent);
     }
@@ -239,19 +245,19 @@ static Found search_from(Call *call, const Problem *problem, int start, int bone
     descent->search_first = 1;
     descent->wanted = bones;
     descent->least_radii = effort->least_reach;
-    descent_reach(descent, FIRST_REACH, 1 + (int)(SHRINKING * planned));
+    descent_reach(descent, WIDE_REACH, 1 + (int)(REACH_SHRINKS * planned));
     descent_restart(descent);
     call->from = from + 0.2 * all;
     call->to = from + 0.6 * all;
     const double stop = model->bones > bones ? 0 : enough;
-    const int warm = descent_run(descent, effort->warm, effort->tolerance, stop);
-    if (warm < 0 || (warm == 2 && stop > 0)) {
-        return warm == 2 ? ENOUGH : ENDED;
+    const DescentEnd warm = descent_run(descent, effort->warm, effort->tolerance, stop);
+    if (warm == DESCENT_STOPPED || (warm == DESCENT_ENOUGH && stop > 0)) {
+        return warm == DESCENT_ENOUGH ? ENOUGH : ENDED;
     }
     call->from = call->to;
     call->to = from + all;
     if (!prune(descent, bones, effort->between, NULL) ||
-        explore_complete(descent, effort->after, effort->tolerance, enough, effort) < 0) {
+        explore_complete(descent, effort->after, effort->tolerance, enough, effort) == DESCENT_STOPPED) {
         return ENDED;
     }
     return SEARCHED;
@@ -316,7 +322,7 @@ int explore_relocate(Call *call, const Problem *problem, int cycles, const Effor
     }
     descent.least_radii = effort->least_reach;
     descent_restart(&descent);
-    if (descent_complete(&descent, effort->after, effort->tolerance, 0) < 0) {
+    if (descent_complete(&descent, effort->after, effort->tolerance, 0) == DESCENT_STOPPED) {
         return 0;
     }
     const double before = descent.objective;

@@ -11,7 +11,8 @@ int explore(Call *call, const Problem *problem, int bones, const Effort *effort,
 
 /* descent_complete; then, unless the number of bones is given (descent->wanted is 0), a new place for bones that
  * no vertex follows any more and, with `effort`, repairs when the cut to connected regions cost much. */
-int explore_complete(Descent *descent, int most, double tolerance, double enough, const Effort *effort);
+DescentEnd explore_complete(Descent *descent, int most, double tolerance, double enough,
+                            const Effort *effort);
 
 /* From a model that is given: the descent goes first, then bones of which nothing is held may leave for a place where
  * they are worth more. The others keep their numbers, and one that left gives its number to the one that came.

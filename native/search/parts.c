@@ -14,6 +14,7 @@
 
 #include <math.h>
 
+#include "descent/tolerances.h"
 #include "search/shed.h"
 #include "starts/reseed.h"
 #include "starts/start.h"
@@ -25,12 +26,10 @@ enum {
     ROUNDS = 8  /* of growth, and of mending */
 };
 
-static const double GROWTH = 0.5;  /* more bones a round, of those there are */
-static const double MENDING = 0.2; /* the same, to mend */
-static const double MUCH = 0.6;    /* the squared error falls at least to this: growth goes on */
-static const double HELPED = 0.8;  /* or mending does */
-
-static const double FIRST_REACH = 0.7; /* of the radius: how far bones may reach at first */
+static const double GROWTH = 0.5;      /* more bones a round, of those there are */
+static const double MENDING = 0.2;     /* the same, to mend */
+static const double GROWTH_FALL = 0.6; /* the squared error falls at least to this: growth goes on */
+static const double HELPED = 0.8;      /* or mending does */
 
 /* Bones for the worst places; returns how many, < 0 when the call must end. */
 static int grow(Shed *shed, double growth, int iterations, uint64_t *random) {
@@ -41,14 +40,14 @@ static int grow(Shed *shed, double growth, int iterations, uint64_t *random) {
         return inserted;
     }
     descent_restart(descent);
-    descent_reach(descent, SHED_REACH, iterations / 2);
-    return descent_run(descent, iterations, SHED_TOLERANCE, 0) < 0 ? -1 : inserted;
+    descent_reach(descent, NEAR_REACH, iterations / 2);
+    return descent_run(descent, iterations, SHED_TOLERANCE, 0) == DESCENT_STOPPED ? -1 : inserted;
 }
 
 /* Bones are added while that lowers the error much; 0 when the call must end. */
 static int grow_all(Shed *shed) {
     double squared = shed_squared(shed), before = INFINITY;
-    for (int round = 0; round < ROUNDS && squared > SHED_UNSEEN && squared <= MUCH * before; round++) {
+    for (int round = 0; round < ROUNDS && squared > SHED_UNSEEN && squared <= GROWTH_FALL * before; round++) {
         before = squared;
         if (!shed_look(shed) || shed_clear(shed) < 0 || grow(shed, GROWTH, AFTER, NULL) < 0) {
             return 0;
@@ -92,8 +91,8 @@ int parts_find(Call *call, const Problem *problem, Model *model) {
         return 0;
     }
     shed.descent.search_first = 1;
-    descent_reach(&shed.descent, FIRST_REACH, WARM);
+    descent_reach(&shed.descent, WIDE_REACH, WARM);
     descent_restart(&shed.descent);
-    return descent_run(&shed.descent, WARM, SHED_TOLERANCE, 0) >= 0 && grow_all(&shed) && shed_all(&shed) &&
-           mend(&shed, (uint64_t)call->settings->seed);
+    return descent_run(&shed.descent, WARM, SHED_TOLERANCE, 0) != DESCENT_STOPPED && grow_all(&shed) &&
+           shed_all(&shed) && mend(&shed, (uint64_t)call->settings->seed);
 }

@@ -14,12 +14,14 @@
 
 #include <math.h>
 
+#include "descent/tolerances.h"
 #include "starts/reseed.h"
 
-enum { TRIALS = 8, TRIAL = 6, HOPS = 2 };
+enum {
+    TRIALS = 8, /* bones that are tried without, */
+    TRIAL = 6   /* and the iterations that the others have to make up for one */
+};
 
-static const double REACH =
-    0.25; /* of the radius: how far bones may reach for the vertices of one that leaves */
 static const double FREE = 0.05; /* of the objective: what it may cost without a second thought */
 
 int prune_trials(Call *call, const Problem *problem, const Model *model, Trials *trials) {
@@ -31,13 +33,14 @@ int prune_trials(Call *call, const Problem *problem, const Model *model, Trials 
 
 /* Others than those beside a bone may take its vertices. */
 static int reach_out(Descent *descent) {
-    const double radius = REACH * descent->problem->radius;
+    const double radius = NEAR_REACH * descent->problem->radius;
     if (!descent->local) {
         return 1;
     }
     descent->plan.candidates = descent->locality.candidates;
     descent->plan.bytes = descent->locality.bytes;
-    return locality_update(descent->call, descent->problem, descent->model, radius, HOPS, &descent->locality);
+    return locality_update(descent->call, descent->problem, descent->model, radius, LOCAL_HOPS,
+                           &descent->locality);
 }
 
 /* cost [bones] at first sight */
@@ -63,7 +66,7 @@ static double mean_weight(const Descent *descent, int b) {
 static int do_without(Descent *descent, int b, int iterations) {
     model_remove_bone(descent->problem, descent->model, b);
     descent_restart(descent);
-    return descent_run(descent, iterations > 0 ? iterations : 1, 0, 0) >= 0;
+    return descent_run(descent, iterations > 0 ? iterations : 1, 0, 0) != DESCENT_STOPPED;
 }
 
 /* The bone goes that the others make up for best; 0 when the call must end. */
@@ -82,7 +85,7 @@ static int try_without(Descent *descent, double *cost, Trials *trials) {
             break;
         }
         model_copy(problem, &trials->before, descent->model);
-        descent_reach(descent, REACH, TRIAL - 2);
+        descent_reach(descent, NEAR_REACH, TRIAL - 2);
         if (!do_without(descent, b, TRIAL)) {
             return 0;
         }

@@ -18,6 +18,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "descent/tolerances.h"
 #include "descent/transforms.h"
 
 enum {
@@ -84,8 +85,8 @@ int shed_look(Shed *shed) {
     const double erms = problem_erms(problem, 1), unit = erms * erms;
     model_copy(problem, model, &shed->kept);
     descent_restart(descent);
-    descent_reach(descent, SHED_REACH, 1);
-    if (descent_run(descent, 1, 0, 0) < 0) {
+    descent_reach(descent, NEAR_REACH, 1);
+    if (descent_run(descent, 1, 0, 0) == DESCENT_STOPPED) {
         return 0;
     }
     descent->plan.removal_cost = shed->cost;
@@ -188,7 +189,7 @@ int shed_clear(Shed *shed) {
         }
     }
     descent_restart(&shed->descent);
-    return gone > 0 && descent_run(&shed->descent, BETWEEN, 0, 0) < 0 ? -1 : gone;
+    return gone > 0 && descent_run(&shed->descent, BETWEEN, 0, 0) == DESCENT_STOPPED ? -1 : gone;
 }
 
 static double weight_of(const Model *model, size_t v, int b) {
@@ -263,7 +264,7 @@ static int take_out(Shed *shed, int b, int into, int united) {
     }
     remove_bone(shed, b);
     descent_restart(&shed->descent);
-    descent_reach(&shed->descent, SHED_REACH, BETWEEN);
+    descent_reach(&shed->descent, NEAR_REACH, BETWEEN);
     return 1;
 }
 
@@ -271,13 +272,14 @@ static int take_out(Shed *shed, int b, int into, int united) {
  * much the squared E_RMS has risen, INFINITY when the call must end. */
 static double wait_for_others(Shed *shed, double before, double dear, double free, int filled) {
     Descent *descent = &shed->descent;
-    double risen = descent_run(descent, BETWEEN, 0, 0) < 0 ? INFINITY : shed_squared(shed) - before;
+    double risen =
+        descent_run(descent, BETWEEN, 0, 0) == DESCENT_STOPPED ? INFINITY : shed_squared(shed) - before;
     for (int waited = 0; waited < LONGEST && risen > free && risen < INFINITY; waited += PATIENCE) {
         if (!filled && risen >= (waited ? 1 : HOPELESS) * dear) {
             break;
         }
-        const int how = descent_run(descent, PATIENCE, filled ? 0 : SHED_TOLERANCE, 0);
-        risen = how < 0 ? INFINITY : shed_squared(shed) - before;
+        const DescentEnd how = descent_run(descent, PATIENCE, filled ? 0 : SHED_TOLERANCE, 0);
+        risen = how == DESCENT_STOPPED ? INFINITY : shed_squared(shed) - before;
     }
     return risen;
 }

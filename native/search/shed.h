@@ -5,7 +5,6 @@
 #include "descent/descent.h"
 
 #define SHED_UNSEEN (0.04 * 0.04) /* squared E_RMS of the whole body that is nothing */
-#define SHED_REACH 0.25           /* of the radius: how far a bone may reach to take another's place */
 #define SHED_TOLERANCE 1e-3       /* fall of the error that ends a stage: what is counted is larger */
 
 /* How a bone would leave. */

@@ -24,18 +24,18 @@
 
 #include "math/symmetric3.h"
 
-static const double LEAST_PULL = 1e-5; /* of the anchor */
-static const double TRUST = 0.02;      /* drift at which anchor and motion count the same */
-static const double SCORE_PULL = 1e-4;
-static const double LEAST_DRIFT = 1e-4; /* below it all joints are equally good */
-static const double LEAST_SHARE = 1e-3;
-static const double OVERLAP_EXPONENT = 0.35;
-static const double NO_PULL = 1e-9;
+static const double DRIFT_TRUST = 0.02; /* diagonals: drift at which anchor and motion count the same */
+static const double SCORE_PULL =
+    1e-4; /* of the anchor: a joint far from the surface they share scores less */
+static const double LEAST_DRIFT = 1e-4;      /* diagonals: below it all joints are equally good */
+static const double LEAST_SHARE = 1e-3;      /* of the smaller bone: below it all share nothing */
+static const double OVERLAP_EXPONENT = 0.35; /* of the share, against the drift: docs/skeleton.md */
+static const double NO_PULL = 1e-9;          /* of the anchor: only so that there is one lowest point */
 
-static const double HINGE = 0.02;       /* least over largest eigenvalue: other axes turn a tenth as much */
-static const double STIFF_ANGLE = 0.02; /* radians, about one degree */
-static const double STIFF_DRIFT = 0.005;
-static const double LOOSE_DRIFT = 0.02;
+static const double HINGE = 0.02;        /* least over largest eigenvalue: other axes turn a tenth as much */
+static const double STIFF_ANGLE = 0.02;  /* radians, about one degree */
+static const double STIFF_DRIFT = 0.005; /* diagonals, */
+static const double LOOSE_DRIFT = 0.02;  /* likewise: beyond it there is no point in common */
 
 void joint_between(const Body *body, int b, int c, Joint *joint) {
     const size_t n = 4 * (size_t)body->bones, at_b = 4 * (size_t)b, at_c = 4 * (size_t)c;
@@ -107,7 +107,7 @@ double joint_score(const Joint *joint, int64_t connect) {
 
 void joint_place(const Joint *joint, double x[3]) {
     pulled_point(joint, NO_PULL, x);
-    pulled_point(joint, fmax(LEAST_PULL, joint_drift(joint, x) / (TRUST * TRUST)), x);
+    pulled_point(joint, fmax(ANCHOR_PULL, joint_drift(joint, x) / (DRIFT_TRUST * DRIFT_TRUST)), x);
 }
 
 int joint_kind(const Joint *joint, const double x[3], double axis[3], double *angle) {

@@ -4,6 +4,9 @@
 
 #include "skeleton/body.h"
 
+/* Of the anchor, the drift counting as 1: it decides where the motion does not. */
+#define ANCHOR_PULL 1e-5
+
 typedef struct Joint {
     double drift[16]; /* x~' drift x~ = mean over frames of |M_b x~ - M_c x~|^2 */
     double anchor[3]; /* where the joint should be as far as the motion does not say */

@@ -18,9 +18,9 @@
 
 enum { ENOUGH_FRAMES = 20, STEPS = 8 };
 
-static const double RIDGE = 1e-12;    /* of the rotation vectors' squares: a hinge leaves two axes open */
-static const double LEAST = 1e-4;     /* a smaller sway is rounding */
-static const double BY_ITSELF = 0.01; /* what swings by itself has less, with noise, too */
+static const double SWAY_RIDGE = 1e-12; /* of the rotation vectors' squares: a hinge leaves two axes open */
+static const double SWAY_LEAST = 1e-4;  /* a smaller sway is rounding */
+static const double BY_ITSELF = 0.01;   /* what swings by itself has less, with noise, too */
 
 /* Axis times angle. */
 static void rotation_vector(const double *m, double w[3]) {
@@ -90,10 +90,10 @@ static double sway_of(const double *w, int frames) {
     double left = sums.aa;
     for (int i = 0; i < 3; i++) {
         double x[3];
-        symmetric3_solve(sums.ww, RIDGE * size, sums.wa + 3 * i, x);
+        symmetric3_solve(sums.ww, SWAY_RIDGE * size, sums.wa + 3 * i, x);
         left -= x[0] * sums.wa[3 * i] + x[1] * sums.wa[3 * i + 1] + x[2] * sums.wa[3 * i + 2];
     }
-    return fmin(fmax(left / sums.aa, LEAST), 1);
+    return fmin(fmax(left / sums.aa, SWAY_LEAST), 1);
 }
 
 static double sway_of_bone(const ossify_rig *rig, int frames, int b, double *w) {

@@ -15,10 +15,11 @@
 
 enum { SAMPLES = 500, SURFACE_SAMPLES = 4000, POLL_EVERY = 1024, CENTRING = 4 };
 
-static const double SPACINGS = 2;  /* between vertices: how far off a mirrored vertex may land */
-static const double SLACK = 0.005; /* diagonals: how lopsided a body may be, beside its vertices' spacing */
-static const double EXACT = 1e-4;  /* diagonals: nearer than this is all the same */
-static const double CLEARLY = 0.8; /* a later candidate must miss by so much less to be taken */
+static const double SPACINGS = 2; /* between vertices: how far off a mirrored vertex may land */
+static const double LOPSIDED =
+    0.005;                        /* diagonals: how lopsided a body may be, beside its vertices' spacing */
+static const double EXACT = 1e-4; /* diagonals: nearer than this is all the same */
+static const double BETTER = 0.8; /* a later candidate must miss by so much less to be taken */
 static const double ON_OTHERS =
     0.5; /* of the way back to itself: where a mirrored vertex must land nearer to others */
 static const double MOSTLY =
@@ -146,7 +147,7 @@ static int find_plane(const Body *body, const Tree *tree, double apart, double f
             plane[3] = n[0] * centre[0] + n[1] * centre[1] + n[2] * centre[2];
         }
         const double off = fmax(miss(body, tree, plane), EXACT);
-        if (off < CLEARLY * least && mirrors_sides(body, plane, off, apart)) {
+        if (off < BETTER * least && mirrors_sides(body, plane, off, apart)) {
             least = off;
             memcpy(found, plane, sizeof plane);
         }
@@ -209,7 +210,7 @@ int symmetry_find(Call *call, const Body *body, int given, Symmetry *symmetry) {
     if (call_poll(call, -1)) {
         return -1;
     }
-    const double apart = SLACK + SPACINGS * spacing(body, &tree);
+    const double apart = LOPSIDED + SPACINGS * spacing(body, &tree);
     if (!given && !find_plane(body, &tree, apart, symmetry->plane)) {
         return 0;
     }

@@ -15,13 +15,18 @@
 #include "core/sentence.h"
 #include "descent/locality.h"
 #include "descent/pass.h"
+#include "descent/tolerances.h"
 #include "math/walk.h"
 #include "starts/reseed.h"
 
 static const double TOO_MUCH =
     1.2; /* times the squared error: what a new bone may cost until it is refitted */
 
-enum { HOPS = 2, ROUNDS = 8, SAMPLE = 256, LEAST_PART = 4 };
+enum {
+    ROUNDS = 8,    /* of 2-means */
+    SAMPLE = 256,  /* vertices of a part that its motion is fitted to */
+    LEAST_PART = 4 /* vertices: a motion needs three, and one to tell it from rounding */
+};
 
 typedef struct Edit {
     Call *call;
@@ -74,7 +79,7 @@ int64_t edit_bone_costs(Call *call, const ossify_poses *poses, const ossify_rig 
     }
     if (call->settings->locality) {
         if (!locality_make(call, &edit.problem, edit.model.capacity, &locality) ||
-            !locality_update(call, &edit.problem, &edit.model, 0, HOPS, &locality)) {
+            !locality_update(call, &edit.problem, &edit.model, 0, LOCAL_HOPS, &locality)) {
             return call_ended(call);
         }
         plan.candidates = locality.candidates;

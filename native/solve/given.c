@@ -10,18 +10,20 @@
 
 #include "core/rig.h"
 #include "descent/refit.h"
+#include "descent/tolerances.h"
 #include "descent/transforms.h"
 #include "search/explore.h"
 #include "search/levels.h"
 
-enum { GIVEN_SWEEPS = 30 };
+enum { GIVEN_SWEEPS = 30 }; /* of transforms for weights that came without any */
 
 /* A refit ends sooner than a solve: it starts where one ended, after a small edit and after a large one. */
 static const RefitEffort REFITS[3][2] = {
-    [OSSIFY_DRAFT] = {{6, 1e-2}, {12, 5e-3}},
-    [OSSIFY_NORMAL] = {{20, 5e-3}, {60, 1e-3}},
-    [OSSIFY_BEST] = {{80, 2e-5}, {160, 2e-5}},
+    [OSSIFY_DRAFT] = {{.most = 6, .tolerance = 1e-2}, {.most = 12, .tolerance = 5e-3}},
+    [OSSIFY_NORMAL] = {{.most = 20, .tolerance = 5e-3}, {.most = 60, .tolerance = 1e-3}},
+    [OSSIFY_BEST] = {{.most = 80, .tolerance = 2e-5}, {.most = 160, .tolerance = 2e-5}},
 };
+/* Cycles in which bones may leave. */
 static const int RELOCATIONS[3] = {[OSSIFY_DRAFT] = 3, [OSSIFY_NORMAL] = 10, [OSSIFY_BEST] = 24};
 static const double WORTH_ANEW = 0.98; /* of the squared error: for which bones may all change their places */
 static const double NO_FALL = 1e-6;    /* of the squared error: a refit that gains no more is none */
@@ -57,7 +59,7 @@ static int64_t refit(Task *task, Model *model, double *given) {
     RefitEffort efforts[2] = {REFITS[quality][0], REFITS[quality][1]};
     ArenaPiece *mark = arena_mark(&call->arena);
     Descent descent;
-    int how = -1;
+    DescentEnd how = DESCENT_STOPPED;
     for (int i = 0; i < 2 && settings->iterations > 0; i++) {
         efforts[i].most = (int)settings->iterations;
     }
@@ -65,13 +67,13 @@ static int64_t refit(Task *task, Model *model, double *given) {
     call_stage(call, OSSIFY_STAGE_REFINE);
     if (descent_make(call, &task->whole, model, &descent)) {
         descent.smoothness = settings->smoothness;
-        descent.steep_most = settings->iterations > 0 ? 0 : STEEP_ITERATIONS;
+        descent.steep_most = settings->iterations > 0 ? 0 : STEEP_MOST;
         descent_restart(&descent);
         how = descent_refit(&descent, efforts, enough, given);
         call->info->iterations = descent.iterations;
     }
     arena_return(&call->arena, mark);
-    return how < 0 ? call_ended(call) : task_end(task, how, enough, model);
+    return how == DESCENT_STOPPED ? call_ended(call) : task_end(task, how, enough, model);
 }
 
 /* Bones find new places on the sample; 0 when the call must end, *moved: 1 when the model is another. */
@@ -149,7 +151,8 @@ static int64_t refit_anew(Task *task, Model *model, int *moved) {
 /* Bones may leave. What lowers the error is kept in `best`, which comes with the model that stayed. */
 static int64_t refit_elsewhere(Task *task, Model *model, Model *best, int64_t status) {
     const Problem *whole = &task->whole;
-    for (int anew = 0; anew < 2; anew++) {
+    const int ways = task->call->settings->relocate == OSSIFY_RELOCATE_ALL ? 2 : 1;
+    for (int anew = 0; anew < ways; anew++) {
         int moved = 0;
         const int64_t found = anew ? refit_anew(task, model, &moved) : refit_moved(task, model, &moved);
         if (found < 0) {
@@ -170,7 +173,7 @@ static int64_t refit_all(Task *task, Model *model, double *given) {
     Call *call = task->call;
     Model best;
     const int64_t status = refit(task, model, given);
-    if (status < 0 || status == OSSIFY_REACHED || !call->settings->relocate) {
+    if (status < 0 || status == OSSIFY_REACHED || call->settings->relocate == OSSIFY_RELOCATE_NONE) {
         return status;
     }
     if (!model_make(call, &task->whole, model->capacity, model->influences, &best)) {
@@ -184,7 +187,7 @@ int64_t given_solve(Task *task, Model *model, int *untouched) {
     Call *call = task->call;
     const ossify_rig *rig = task->rig;
     const int complete = rig->given == (OSSIFY_GIVEN_TRANSFORMS | OSSIFY_GIVEN_WEIGHTS);
-    const int capacity = call->settings->relocate
+    const int capacity = call->settings->relocate != OSSIFY_RELOCATE_NONE
                              ? explore_capacity((int)rig->bones, task_effort(call->settings))
                              : (int)rig->bones;
     if (!model_make(call, &task->whole, capacity, (int)call->settings->influences, model)) {

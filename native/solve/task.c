@@ -3,26 +3,95 @@
 #include "solve/task.h"
 
 #include "descent/descent.h"
+#include "descent/tolerances.h"
 #include "search/claim.h"
 #include "search/explore.h"
 #include "search/levels.h"
 #include "starts/reseed.h"
 
-/* vertices frames surplus warm between after cycles warm after tolerance refine tolerance reach */
 static const Effort EFFORTS[3] = {
-    [OSSIFY_DRAFT] = {1000, 24, 1.00, 8, 0, 3, 0, 6, 6, 1e-3, 4, 1e-3, 0},
-    [OSSIFY_NORMAL] = {1500, 24, 1.15, 6, 2, 10, 3, 6, 8, 3e-4, 10, 3e-4, 0},
-    [OSSIFY_BEST] = {4000, 64, 1.33, 12, 3, 30, 24, 6, 12, 1e-4, 80, 2e-5, 0},
+    [OSSIFY_DRAFT] =
+        {
+            .sample_vertices = 1000,
+            .sample_frames = 24,
+            .surplus = 1.00,
+            .warm = 8,
+            .between = 0,
+            .after = 3,
+            .cycles = 0,
+            .cycle_warm = 6,
+            .cycle_after = 6,
+            .tolerance = 1e-3,
+            .refine = 4,
+            .refine_tolerance = 1e-3,
+        },
+    [OSSIFY_NORMAL] =
+        {
+            .sample_vertices = 1500,
+            .sample_frames = 24,
+            .surplus = 1.15,
+            .warm = 6,
+            .between = 2,
+            .after = 10,
+            .cycles = 3,
+            .cycle_warm = 6,
+            .cycle_after = 8,
+            .tolerance = 3e-4,
+            .refine = 10,
+            .refine_tolerance = 3e-4,
+        },
+    [OSSIFY_BEST] =
+        {
+            .sample_vertices = 4000,
+            .sample_frames = 64,
+            .surplus = 1.33,
+            .warm = 12,
+            .between = 3,
+            .after = 30,
+            .cycles = 24,
+            .cycle_warm = 6,
+            .cycle_after = 12,
+            .tolerance = 1e-4,
+            .refine = 80,
+            .refine_tolerance = 2e-5,
+        },
 };
 
 /* Regions take longer to find their places than bones do: with fewer iterations a cycle comes back worse
  * than it went, and is taken back although its bones were better. */
-static const Effort LOCAL_BEST = {4000, 64, 1.33, 12, 6, 30, 16, 12, 30, 1e-4, 80, 2e-5, 0.05};
+static const Effort LOCAL_BEST = {
+    .sample_vertices = 4000,
+    .sample_frames = 64,
+    .surplus = 1.33,
+    .warm = 12,
+    .between = 6,
+    .after = 30,
+    .cycles = 16,
+    .cycle_warm = 12,
+    .cycle_after = 30,
+    .tolerance = 1e-4,
+    .refine = 80,
+    .refine_tolerance = 2e-5,
+    .least_reach = 0.05,
+};
 
 /* Bones that shall be joined have to be parts: from more of them, and in more cycles, parts are found. */
-static const Effort JOINTED_NORMAL = {1500, 24, 1.80, 12, 3, 10, 13, 6, 8, 3e-4, 10, 3e-4, 0};
+static const Effort JOINTED_NORMAL = {
+    .sample_vertices = 1500,
+    .sample_frames = 24,
+    .surplus = 1.80,
+    .warm = 12,
+    .between = 3,
+    .after = 10,
+    .cycles = 13,
+    .cycle_warm = 6,
+    .cycle_after = 8,
+    .tolerance = 3e-4,
+    .refine = 10,
+    .refine_tolerance = 3e-4,
+};
 
-enum { SAMPLED_A_BONE = 60 };
+enum { SAMPLED_A_BONE = 60 }; /* vertices of the sample, at least: fewer do not tell bones apart */
 
 static const double SAMPLE_MARGIN = 0.85; /* a sample's E_RMS flatters: `until` asks this much more of it */
 
@@ -43,10 +112,11 @@ void task_share(Call *call, double from, double to) {
     call->to = to;
 }
 
-int64_t task_end(const Task *task, int how, double enough, const Model *model) {
+int64_t task_end(const Task *task, DescentEnd how, double enough, const Model *model) {
     const double squared = model_squared_error(&task->whole, model);
     const int reached = enough > 0 && squared <= enough;
-    const int converged = how == 1 || (how == 2 && enough <= 0) || /* 2: nothing is left to lower */
+    const int converged = how == DESCENT_CONVERGED ||
+                          (how == DESCENT_ENOUGH && enough <= 0) || /* nothing is left to lower */
                           reseed_is_explained(&task->whole, squared / task->whole.vertices);
     return reached ? OSSIFY_REACHED : converged ? OSSIFY_CONVERGED : OSSIFY_OUT_OF_ITERATIONS;
 }
@@ -65,12 +135,12 @@ int64_t task_refine(Task *task, const Effort *effort, int bones, double expected
     descent.expected = expected;
     descent.least_radii = effort->least_reach;
     descent.smoothness = settings->smoothness;
-    descent.steep_most = settings->iterations > 0 ? 0 : STEEP_ITERATIONS;
+    descent.steep_most = settings->iterations > 0 ? 0 : STEEP_MOST;
     descent_restart(&descent);
     /* repairs would take more iterations than were asked for */
     const Effort *repairs = settings->iterations > 0 ? NULL : effort;
-    const int how = explore_complete(&descent, most, effort->refine_tolerance, enough, repairs);
-    if (how < 0 || (bones > 0 && !claim_places(&descent, bones))) {
+    const DescentEnd how = explore_complete(&descent, most, effort->refine_tolerance, enough, repairs);
+    if (how == DESCENT_STOPPED || (bones > 0 && !claim_places(&descent, bones))) {
         return call_ended(call);
     }
     call->info->iterations = descent.iterations;

@@ -3,9 +3,8 @@
 #define OSSIFY_TASK_H
 
 #include "core/model.h"
+#include "descent/descent.h"
 #include "search/effort.h"
-
-enum { STEEP_ITERATIONS = 100 }; /* more of them while the error still falls fast */
 
 /* One call of decompose: what does not change from count to count. */
 typedef struct Task {
@@ -22,7 +21,7 @@ const Effort *task_effort(const ossify_settings *settings);
 /* The progress that is told goes from one to the other. */
 void task_share(Call *call, double from, double to);
 /* The status that a descent's end makes. */
-int64_t task_end(const Task *task, int how, double enough, const Model *model);
+int64_t task_end(const Task *task, DescentEnd how, double enough, const Model *model);
 /* All vertices, all frames; `bones`: how many there shall be, 0: as given; `expected`: the squared error
  * to hope for, or 0. Returns a status. */
 int64_t task_refine(Task *task, const Effort *effort, int bones, double expected, Model *model);

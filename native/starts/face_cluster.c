@@ -21,6 +21,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/tolerances.h"
 #include "starts/cluster.h"
 
 enum { EDGES_A_TASK = 32, FRAMES_A_POLL = 4096 };
@@ -61,7 +62,7 @@ static void work_out(const Collapse *collapse, Edge *edge, int a, int b) {
     const RigidErrors *errors = collapse->errors;
     const double error = rigid_error(errors, a, b);
     edge->mass = rigid_error_mass(errors, a) + rigid_error_mass(errors, b);
-    edge->key = error <= START_NOISE * errors->frames * edge->mass ? 0 : error;
+    edge->key = error <= FLOAT_NOISE * errors->frames * edge->mass ? 0 : error;
     edge->version[0] = collapse->version[a];
     edge->version[1] = collapse->version[b];
 }
@@ -229,7 +230,7 @@ static void number_clusters(Collapse *collapse, int n, int *label) {
 int face_cluster_collapse(Call *call, const Graph *graph, RigidErrors *errors, int most, double tolerance,
                           int *label) {
     ArenaPiece *mark = arena_mark(&call->arena);
-    Collapse collapse = {.call = call, .errors = errors, .tolerance = fmax(tolerance, START_NOISE)};
+    Collapse collapse = {.call = call, .errors = errors, .tolerance = fmax(tolerance, FLOAT_NOISE)};
     int going = begin(&collapse, graph);
     int64_t polled = 0;
     while (going && collapse.heap_count > 0 && step(&collapse, most)) {

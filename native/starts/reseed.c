@@ -15,14 +15,14 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "core/tolerances.h"
 #include "math/rotation3.h"
 #include "math/walk.h"
 
 enum { LEAST_BALL = 20, SOFT_ROUNDS = 4, MOST_RESIDUALS = 1 << 22 };
 
-static const double LEAST_SHARE = 0.05; /* a new bone's weight in its ball, so that it is seen at all */
-static const double FAINT = 0.01;       /* of its error: what a vertex counts that shares nothing */
-static const double NOISE = 1e-13; /* squared error a frame that no bone can explain: rounding of floats */
+static const double NEWCOMER_SHARE = 0.05; /* a new bone's weight in its ball, so that it is seen at all */
+static const double UNSHARED = 0.01;       /* of its error: what a vertex counts that shares nothing */
 
 /* A patch of the surface with all its positions. */
 typedef struct Ball {
@@ -164,7 +164,7 @@ static void seed_bone(Call *call, const Problem *problem, Model *model, Ball *ba
     }
     for (int i = 0; i < ball->count; i++) {
         if (!is_held(problem, ball->vertex[i])) {
-            hand_over(model, ball->vertex[i], b, fmax(ball->share[i], LEAST_SHARE));
+            hand_over(model, ball->vertex[i], b, fmax(ball->share[i], NEWCOMER_SHARE));
         }
     }
 }
@@ -193,7 +193,7 @@ double reseed_distance(const Problem *problem, const Model *model, int v, int b,
 }
 
 int reseed_is_explained(const Problem *problem, double squared) {
-    return squared <= NOISE * problem->frames;
+    return squared <= FLOAT_NOISE * problem->frames;
 }
 
 /* Of a vertex and its neighbours. */
@@ -255,7 +255,7 @@ static int score_places(Call *call, const Problem *problem, const Model *model, 
             shared[v] = agreement(problem, residual, (int)v);
         }
         for (size_t v = 0; v < n; v++) {
-            score[v] = fmax(local_mean(problem, shared, (int)v), FAINT * score[v]);
+            score[v] = fmax(local_mean(problem, shared, (int)v), UNSHARED * score[v]);
         }
     }
     arena_return(&call->arena, mark);

@@ -4,9 +4,6 @@
 
 #include "core/call.h"
 
-/* Mean squared distance a frame that no bone can explain: rounding of floats. */
-#define START_NOISE 1e-13
-
 typedef struct RigidErrors {
     int clusters, frames;
     double *whole; /* [cluster][WHOLE] what does not depend on the frame */

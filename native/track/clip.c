@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/tolerances.h"
 #include "descent/transforms.h"
 #include "math/rotation3.h"
 #include "track/newton.h"
@@ -20,8 +21,7 @@ enum {
 };
 
 static const double AS_NEAR = 1.5;    /* times the error of the frame before: it led on to this one */
-static const double FLAT = 1e-9;      /* of the squared error: after a smaller fall none is left */
-static const double ROUNDING = 1e-13; /* of |x|^2: no error below it is known */
+static const double STEP_FLAT = 1e-9; /* of the squared error: after a smaller fall none is left */
 
 typedef struct Clip {
     Call *call;
@@ -36,7 +36,7 @@ typedef struct Clip {
 
 /* No error of a frame is known to be smaller. */
 static double known(const Clip *clip, int frame, double error) {
-    return fmax(error, ROUNDING * clip->newton.square[frame]);
+    return fmax(error, FLOAT_NOISE * clip->newton.square[frame]);
 }
 
 /* r = R_last R_before' R_last; rows of both are `row` numbers apart */
@@ -103,7 +103,7 @@ static void solve_frame(const Clip *clip, int frame, int leads_on, int worker) {
     }
     for (int flat = 0; step < clip->most && !flat; step++) {
         const double fall = newton_step(bench);
-        flat = fall <= FLAT * known(clip, frame, bench->error) ||
+        flat = fall <= STEP_FLAT * known(clip, frame, bench->error) ||
                (step % POLL_EVERY == POLL_EVERY - 1 && must_stop(clip, worker));
     }
     clip->taken[frame] = step;

@@ -21,16 +21,14 @@
 #include <math.h>
 #include <string.h>
 
+#include "descent/tolerances.h"
 #include "math/lapack.h"
 #include "math/rotation3.h"
 
 enum { TRIES = 12 };
 
-static const double FIRST_DAMPING = 1e-4, LESS_DAMPING = 0.1, MORE_DAMPING = 30;
-static const double STEEP = 0.1;  /* of a fall: after a larger one the next step has a factor of its own */
-static const double RIDGE = 1e-9; /* of the diagonal: what no vertex determines stays */
-static const double LARGEST_TURN = 0.5;   /* radians a step */
-static const double INSIGNIFICANT = 1e-9; /* sum of squared weights below which a bone stays */
+static const double FIRST_DAMPING = 1e-4; /* of the diagonal: from where sweeps or the frame before lead */
+static const double STALE = 0.1; /* of a fall: after a larger one the next step has a factor of its own */
 
 void newton_take(Arena *arena, size_t bones, Bench *bench) {
     double **squares[] = {&bench->form, &bench->system, &bench->factor};
@@ -74,7 +72,7 @@ static void read_moments(const Newton *newton, Bench *bench) {
     for (size_t b = 0; b < n; b++) {
         for (size_t c = 0; c < n; c++) {
             const double *u = u_at(newton, bench->bone[b], bench->bone[c]);
-            bench->mass[b * n + c] = u[9] * (b == c ? 1 + RIDGE : 1);
+            bench->mass[b * n + c] = u[9] * (b == c ? 1 + BONE_RIDGE : 1);
             for (size_t i = 0; i < 3; i++) {
                 bench->arm[(3 * b + i) * n + c] = u[6 + i];
                 for (size_t j = 0; j < 3; j++) {
@@ -96,7 +94,7 @@ int newton_make(const Newton *newton, int frame, Bench *bench) {
     bench->n = 0;
     newton_forget(bench);
     for (int b = 0; b < newton->model->bones; b++) {
-        if (!held[b] && u_at(newton, b, b)[9] >= INSIGNIFICANT) {
+        if (!held[b] && u_at(newton, b, b)[9] >= BONE_LEAST) {
             bench->bone[bench->n++] = b;
         }
     }
@@ -260,7 +258,7 @@ static void fill_system(Bench *bench) {
         }
     }
     for (size_t i = 0; i < n; i++) {
-        bench->system[i * n + i] += RIDGE * trace / (double)n + DBL_MIN;
+        bench->system[i * n + i] += BONE_RIDGE * trace / (double)n + DBL_MIN;
     }
 }
 
@@ -329,7 +327,7 @@ static void accept(Bench *bench, double fall) {
         bench->left[i] += bench->more[i];
     }
     bench->damping *= bench->age == 0 ? LESS_DAMPING : 1;
-    bench->age = bench->fall > 0 && fall > STEEP * bench->fall ? -1 : bench->age + 1;
+    bench->age = bench->fall > 0 && fall > STALE * bench->fall ? -1 : bench->age + 1;
     bench->fall = fall;
     bench->error -= fall;
 }

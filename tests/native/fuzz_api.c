@@ -292,7 +292,7 @@ static void read_locks(Reader *r, Case *c) {
     c->rig.held_groups = below(r, 4) == 3 ? c->held_groups : NULL;
     c->rig.held_rest = below(r, 4) == 3 ? c->held_rest : NULL;
     c->skeleton.held_joints = below(r, 4) == 3 ? c->held_joints : NULL;
-    c->settings.relocate = below(r, 8) == 7 ? whole(r) : below(r, 2);
+    c->settings.relocate = below(r, 8) == 7 ? whole(r) : below(r, 3);
     c->vertex = below(r, 8) == 7 ? whole(r) : below(r, MOST_VERTICES + 1) - 1;
     c->split = below(r, 8) == 7 ? whole(r) : below(r, MOST_BONES + 1) - 1;
     c->settings.jointed = below(r, 8) == 7 ? whole(r) : below(r, 2);

@@ -910,7 +910,7 @@ TEST(everything_held_changes_not_a_bit) {
         memset(all, 1, sizeof all);
         settings.bone_kind = way / 4 % 2;
         settings.locality = way / 2 % 2;
-        settings.relocate = way >= 8;
+        settings.relocate = way >= 8 ? OSSIFY_RELOCATE_ALL : OSSIFY_RELOCATE_NONE;
         answer.rig.held_transforms = held;
         answer.rig.held_vertices = way % 2 ? all : NULL;
         answer.rig.held_groups = way % 2 ? NULL : all;
@@ -1067,7 +1067,7 @@ TEST(bones_that_may_leave_lower_the_error) {
     left = answer_of(&s.poses, &stayed.rig);
     left.rig.held_transforms = held;
     CHECK(ossify_decompose(&s.poses, &settings, &stayed.rig, &stayed.info) >= 0);
-    settings.relocate = 1;
+    settings.relocate = OSSIFY_RELOCATE_ALL;
     CHECK(ossify_decompose(&s.poses, &settings, &left.rig, &left.info) >= 0);
     check_rig(&s.poses, &left.rig, 1);
     CHECK_INT(left.rig.bones, 5);
@@ -1101,7 +1101,7 @@ TEST(bones_that_may_all_leave_come_to_what_a_solve_does) {
         memcpy(rest, left.rig.rest, bytes);
         test_case("sculpted %d", sculpted);
         fresh = solve(&s.poses, settings);
-        settings.relocate = 1;
+        settings.relocate = OSSIFY_RELOCATE_ALL;
         CHECK(ossify_decompose(&s.poses, &settings, &left.rig, &left.info) >= 0);
         check_rig(&s.poses, &left.rig, 1);
         CHECK_INT(left.rig.bones, 5);

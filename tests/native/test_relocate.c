@@ -126,7 +126,7 @@ TEST(whatever_is_held_stays_when_bones_may_leave) {
         settings.influences = K;
         settings.quality = OSSIFY_DRAFT;
         settings.locality = round / 2 % 2;
-        settings.relocate = 1;
+        settings.relocate = OSSIFY_RELOCATE_ALL;
         hold(&holds, &answer.rig);
         test_case("round %d", round);
         CHECK(ossify_decompose(&s.poses, &settings, &answer.rig, &answer.info) >= 0);
@@ -203,5 +203,39 @@ TEST(bones_stay_for_what_a_sample_lacks) {
     free(frames);
     free(vertices);
     stage_close(&stage);
+    synthetic_free(&s);
+}
+
+static void note_start(void *user, const ossify_progress *progress) {
+    *(int *)user |= progress->stage == OSSIFY_STAGE_START;
+}
+
+/* First bones are looked for only where all may be others; what some gain by leaving, all gain too. */
+TEST(bones_are_looked_for_anew_only_when_all_may_leave) {
+    SyntheticOptions options = {.shape = SHAPE_TUBE,
+                                .vertices = 200,
+                                .frames = 8,
+                                .bones = BONES,
+                                .influences = K,
+                                .noise = 0.01,
+                                .seed = 3};
+    Synthetic s = synthetic_make(options);
+    double error[3];
+    for (int64_t relocate = OSSIFY_RELOCATE_NONE; relocate <= OSSIFY_RELOCATE_ALL; relocate++) {
+        Answer answer = spoilt(&s, 2, 3);
+        ossify_settings settings = plain_settings(BONES);
+        int looked = 0;
+        Watcher watcher = {.see = note_start, .see_user = &looked};
+        settings.influences = K;
+        settings.relocate = relocate;
+        watcher_join(&watcher, &settings);
+        test_case("relocate %d", (int)relocate);
+        CHECK(ossify_decompose(&s.poses, &settings, &answer.rig, &answer.info) >= 0);
+        CHECK_INT(looked, relocate == OSSIFY_RELOCATE_ALL);
+        error[relocate] = replay_error(&s.poses, &answer.rig, NULL);
+        answer_free(&answer);
+    }
+    CHECK(error[OSSIFY_RELOCATE_SOME] < 0.9 * error[OSSIFY_RELOCATE_NONE]);
+    CHECK(error[OSSIFY_RELOCATE_ALL] <= error[OSSIFY_RELOCATE_SOME]);
     synthetic_free(&s);
 }

@@ -164,7 +164,7 @@ static Trial trial_of(Way way) {
         t.settings.rest_mode = OSSIFY_REST_FIXED;
     }
     t.before.rig.held_groups = way == GROUPS_HELD ? GROUPS : NULL;
-    t.settings.relocate = way == RELOCATED;
+    t.settings.relocate = way == RELOCATED ? OSSIFY_RELOCATE_ALL : OSSIFY_RELOCATE_NONE;
     t.settings.jointed = way == JOINTED;
     return t;
 }

@@ -70,14 +70,15 @@ static void fill_across(const Linkage *linkage, Bench *bench, int a, int b) {
     const int count = linkage_ways(linkage, bench->z, b, way);
     for (size_t i = 0; i < 3; i++) {
         const double *r = bench->z + i * n + 4 * (size_t)b;
-        arm[i] = r[0] * q[0] + r[1] * q[n] + r[2] * q[2 * n];
+        arm[i] = r[0] * q[0] + r[1] * q[n] + r[2] * q[2 * n]; /* R_b N[q_b, s_a] */
     }
     for (size_t j = 0; j < 3; j++) {
         const double *d = bench->turned + 9 * (size_t)a + 3 * j;
         double *to = bench->across + (3 * (size_t)a + j) * m + (size_t)linkage->first[b];
-        rotation3_cross(arm, d, to);
+        rotation3_cross(arm, d, to); /* arm x D_a e_j */
         for (int k = 0; k < count; k++) {
-            to[3 + k] = q[3 * n] * (way[k][0] * d[0] + way[k][1] * d[1] + way[k][2] * d[2]);
+            const double along = way[k][0] * d[0] + way[k][1] * d[1] + way[k][2] * d[2]; /* g . D_a e_j */
+            to[3 + k] = q[3 * n] * along;                                                /* N[s_b, s_a] */
         }
     }
 }
@@ -87,7 +88,7 @@ static void add_own(const Linkage *linkage, const Bench *bench, double *form, do
     const size_t n = 4 * (size_t)linkage->bones, size = 3 * (size_t)linkage->bones;
     for (size_t i = 0; i < size; i++) {
         const double *d = bench->turned + 3 * i, *p = bench->left + 4 * (i / 3) + 3;
-        slope[i] += d[0] * p[0] + d[1] * p[n] + d[2] * p[2 * n];
+        slope[i] += d[0] * p[0] + d[1] * p[n] + d[2] * p[2 * n]; /* D_a' P[s_a] */
         for (size_t j = 0; j < size; j++) {
             const double *e = bench->turned + 3 * j;
             form[i * size + j] += (d[0] * e[0] + d[1] * e[1] + d[2] * e[2]) *
@@ -105,7 +106,7 @@ static void eliminate_poses(const Linkage *linkage, Bench *bench, double *form, 
     }
     for (size_t i = 0; i < size; i++) {
         for (size_t k = 0; k < m; k++) {
-            slope[i] -= bench->solved[i * m + k] * bench->gradient[k];
+            slope[i] -= bench->solved[i * m + k] * bench->gradient[k]; /* - A H^-1 g */
             bench->flipped[k * size + i] = -bench->across[i * m + k];
         }
     }
@@ -160,7 +161,7 @@ static void add_pull(JointFit *fit) {
         for (size_t j = 0; j < size && held; j++) {
             fit->system[i * size + j] = fit->system[j * size + i] = 0;
         }
-        fit->system[i * size + i] += own;
+        fit->system[i * size + i] += own; /* form + pull */
         fit->step[i] = held ? 0 : fit->slope[i] + own * (linkage->anchor[i] - linkage->joint[i]);
     }
 }

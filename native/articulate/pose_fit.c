@@ -35,7 +35,7 @@ static void slide_normal(const Linkage *linkage, Bench *bench) {
                 const double by = linkage->axis[3 * a + (int)i] * bench->slide[a];
                 double *q = bench->normal + (4 * (size_t)p + i) * along;
                 for (size_t k = 0; k < n; k++) {
-                    q[k * across] += by * s[k * across];
+                    q[k * across] += by * s[k * across]; /* q_p += d_a l_a s_a */
                 }
             }
         }
@@ -67,7 +67,7 @@ static void lever(const Linkage *linkage, const Bench *bench, const double r[9],
     const size_t n = 4 * (size_t)linkage->bones;
     const double *q = bench->normal + 4 * (size_t)a * n + 4 * (size_t)b + 3;
     for (int i = 0; i < 3; i++) {
-        arm[i] = r[3 * i] * q[0] + r[3 * i + 1] * q[n] + r[3 * i + 2] * q[2 * n];
+        arm[i] = r[3 * i] * q[0] + r[3 * i + 1] * q[n] + r[3 * i + 2] * q[2 * n]; /* R_a N[q_a, s_b] */
     }
 }
 
@@ -83,7 +83,7 @@ static void turn_turn(const Linkage *linkage, Bench *bench, int a, int b, const 
     }
     for (size_t i = 0; i < 9; i++) {
         const double *h = half + 3 * (i / 3), *r = rb + 3 * (i % 3);
-        s[i] = h[0] * r[0] + h[1] * r[1] + h[2] * r[2];
+        s[i] = h[0] * r[0] + h[1] * r[1] + h[2] * r[2]; /* S = R_a N_ab R_b' */
     }
     double *to = bench->system + (size_t)linkage->first[a] * m + (size_t)linkage->first[b];
     for (size_t i = 0; i < 9; i++) {
@@ -105,13 +105,13 @@ static void fill_pair(const Linkage *linkage, Bench *bench, int a, int b) {
     for (int j = 0; j < of_b; j++) {
         rotation3_cross(arm, way_b[j], c);
         for (size_t i = 0; i < 3; i++) {
-            to[i * m + 3 + (size_t)j] = c[i];
+            to[i * m + 3 + (size_t)j] = c[i]; /* arm x g_b */
         }
     }
     lever(linkage, bench, rb, b, a, arm);
     for (int i = 0; i < of_a; i++) {
         rotation3_cross(arm, way_a[i], c);
-        memcpy(to + (3 + (size_t)i) * m, c, sizeof c);
+        memcpy(to + (3 + (size_t)i) * m, c, sizeof c); /* arm x g_a */
         for (int j = 0; j < of_b; j++) {
             to[(3 + (size_t)i) * m + 3 + (size_t)j] =
                 bench->normal[(4 * (size_t)a + 3) * n + 4 * (size_t)b + 3] *
@@ -153,7 +153,7 @@ void pose_fit_system(const Linkage *linkage, Bench *bench) {
         trace += bench->system[i * m + i];
     }
     for (size_t i = 0; i < m; i++) {
-        bench->system[i * m + i] += BONE_RIDGE * trace / (double)m + DBL_MIN;
+        bench->system[i * m + i] += BONE_RIDGE * trace / (double)m + DBL_MIN; /* H + ridge I */
     }
 }
 
@@ -164,7 +164,7 @@ static int find_step(const Linkage *linkage, Bench *bench, double damping) {
     memcpy(bench->damped, bench->system, m * m * sizeof(double));
     memcpy(bench->step, bench->gradient, m * sizeof(double));
     for (size_t i = 0; i < m; i++) {
-        bench->damped[i * m + i] *= 1 + damping;
+        bench->damped[i * m + i] *= 1 + damping; /* H + damping diag H */
     }
     if (lapack_solve_positive((int)m, bench->damped, 1, bench->step)) {
         return 0;
@@ -186,13 +186,13 @@ static void take_step(const Linkage *linkage, Bench *bench) {
     memcpy(bench->tried_slide, bench->slide, (size_t)linkage->bones * sizeof(double));
     for (int b = 0; b < linkage->bones; b++) {
         const double *step = bench->step + linkage->first[b];
-        rotation3_turn(step, bench->tried + 4 * b, n);
+        rotation3_turn(step, bench->tried + 4 * b, n); /* R <- exp[w] R */
         if (linkage->parent[b] < 0) {
             for (size_t i = 0; i < 3; i++) {
-                bench->tried[i * n + 4 * (size_t)b + 3] += step[3 + i];
+                bench->tried[i * n + 4 * (size_t)b + 3] += step[3 + i]; /* e += step */
             }
         } else if (linkage->stretch) {
-            bench->tried_slide[b] += step[3];
+            bench->tried_slide[b] += step[3]; /* l += step */
         }
     }
     linkage_slide(linkage, bench->tried_slide, bench->tried);

@@ -16,9 +16,9 @@ void rest_pose_solve(const double form[MONOMIALS], const double blend[4], double
     const double d = form[1] + pull + hold, e = 0.5 * form[5], f = form[2] + pull + hold;
     double y[3];
     for (int i = 0; i < 3; i++) {
-        y[i] = blend[i] - 0.5 * form[6 + i] + pull * given[i] + hold * p[i];
+        y[i] = blend[i] - 0.5 * form[6 + i] + pull * given[i] + hold * p[i]; /* d - n + mu p0 */
     }
-    const double l10 = b / a, l20 = c / a, d1 = d - l10 * b;
+    const double l10 = b / a, l20 = c / a, d1 = d - l10 * b; /* N33 + mu I = L D L' */
     if (!(d1 > 0)) {
         return;
     }
@@ -27,8 +27,8 @@ void rest_pose_solve(const double form[MONOMIALS], const double blend[4], double
         return;
     }
     y[1] -= l10 * y[0];
-    y[2] -= l20 * y[0] + l21 * y[1];
+    y[2] -= l20 * y[0] + l21 * y[1]; /* y = L^-1 y */
     p[2] = y[2] / d2;
     p[1] = y[1] / d1 - l21 * p[2];
-    p[0] = y[0] / a - l10 * p[1] - l20 * p[2];
+    p[0] = y[0] / a - l10 * p[1] - l20 * p[2]; /* p = L'^-1 D^-1 y */
 }

@@ -51,7 +51,7 @@ static void left_for_bone(const Update *update, int frame, int b, double y[3][4]
     const double *c = update->moments->c + 3 * (size_t)frame * row;
     const double *m = update->model->transform + 3 * (size_t)frame * row;
     for (size_t i = 0; i < 3; i++) {
-        memcpy(y[i], c + i * row + 4 * b, 4 * sizeof(double));
+        memcpy(y[i], c + i * row + 4 * b, 4 * sizeof(double)); /* Y = C[b] */
     }
     for (int e = update->sharing.first[b]; e < update->sharing.first[b + 1]; e++) {
         const int o = update->sharing.other[e];
@@ -61,14 +61,14 @@ static void left_for_bone(const Update *update, int frame, int b, double y[3][4]
             y[i][0] -= mo[0] * u[0] + mo[1] * u[3] + mo[2] * u[4] + mo[3] * u[6];
             y[i][1] -= mo[0] * u[3] + mo[1] * u[1] + mo[2] * u[5] + mo[3] * u[7];
             y[i][2] -= mo[0] * u[4] + mo[1] * u[5] + mo[2] * u[2] + mo[3] * u[8];
-            y[i][3] -= mo[0] * u[6] + mo[1] * u[7] + mo[2] * u[8] + mo[3] * u[9];
+            y[i][3] -= mo[0] * u[6] + mo[1] * u[7] + mo[2] * u[8] + mo[3] * u[9]; /* Y -= M[o] U[o,b] */
         }
     }
 }
 
 static void fit_rigid(const Update *update, int frame, int b) {
     const double *own = u_at(update, b, b);
-    const double mass = own[9], s[3] = {own[6], own[7], own[8]};
+    const double mass = own[9], s[3] = {own[6], own[7], own[8]}; /* U[b,b] = [S s; s' m] */
     if (mass < BONE_LEAST || holds(update->model, frame, b)) {
         return;
     }
@@ -81,21 +81,22 @@ static void fit_rigid(const Update *update, int frame, int b) {
     for (size_t i = 0; i < 3; i++) {
         for (size_t j = 0; j < 3; j++) {
             r[3 * i + j] = m[i * row + j];
-            h[3 * i + j] = y[i][j] - y[i][3] * s[j] / mass + BONE_RIDGE * spread * r[3 * i + j];
+            h[3 * i + j] =
+                y[i][j] - y[i][3] * s[j] / mass + BONE_RIDGE * spread * r[3 * i + j]; /* H = Y3 - y s'/m */
         }
     }
-    rotation3_nearest(h, r, r);
+    rotation3_nearest(h, r, r); /* R = argmax trace(R' H) */
     for (size_t i = 0; i < 3; i++) {
         const double turned = r[3 * i] * s[0] + r[3 * i + 1] * s[1] + r[3 * i + 2] * s[2];
         memcpy(m + i * row, r + 3 * i, 3 * sizeof *r);
-        m[i * row + 3] = (y[i][3] - turned) / mass;
+        m[i * row + 3] = (y[i][3] - turned) / mass; /* t = (y - R s) / m */
     }
 }
 
 /* |x|^2 - 2 tr(M C') + tr(M U M'), no less than what rounding leaves */
 static double frame_error(const Update *update, int frame) {
     const size_t row = 4 * (size_t)update->model->capacity;
-    double sum = update->square[frame];
+    double sum = update->square[frame]; /* sum_v |x|^2 */
     for (int b = 0; b < update->model->bones; b++) {
         const double *c = update->moments->c + 3 * (size_t)frame * row + 4 * (size_t)b;
         const double *m = update->model->transform + 3 * (size_t)frame * row + 4 * (size_t)b;
@@ -106,7 +107,7 @@ static double frame_error(const Update *update, int frame) {
             for (size_t j = 0; j < 4; j++) {
                 double mu = 0;
                 for (size_t k = 0; k < 4; k++) {
-                    mu += m[i * row + k] * own[4 * k + j];
+                    mu += m[i * row + k] * own[4 * k + j]; /* M[b] U[b,b] */
                 }
                 sum -= m[i * row + j] * (c[i * row + j] + y[i][j] - mu);
             }
@@ -184,14 +185,14 @@ static void fill_right(const Affine *affine, int frame, size_t row, double ridge
     for (int i = 0; i < affine->bones; i++, out += 4) {
         const int to = affine->free_bone[i];
         for (int k = 0; k < 4; k++) {
-            out[k] = c[4 * to + k] + ridge * m[4 * to + k];
+            out[k] = c[4 * to + k] + ridge * m[4 * to + k]; /* C' + ridge M' */
         }
         for (int b = 0; b < model->bones; b++) {
             if (holds(model, frame, b)) {
                 double block[16];
                 full_form(u_at(update, b, to), block);
                 for (int k = 0; k < 16; k++) {
-                    out[k % 4] -= m[4 * b + k / 4] * block[k];
+                    out[k % 4] -= m[4 * b + k / 4] * block[k]; /* - U[to,b] M[b]', b held */
                 }
             }
         }

@@ -100,15 +100,15 @@ static void view_at(const Pass *pass, Scratch *s, int n, int v, const double *d,
     view->square = pass->problem->square[v];
     for (int i = 0; i < n; i++) {
         const double *di = d + 4 * i;
-        view->linear[i] = di[0] * p[0] + di[1] * p[1] + di[2] * p[2] + di[3];
+        view->linear[i] = di[0] * p[0] + di[1] * p[1] + di[2] * p[2] + di[3]; /* p~' D[b] */
     }
     if (held->support.count > 0) {
         weights_hold(view, &held->support, held->left);
     }
     view->ridge = GRAM_RIDGE * (view->square + pass->problem->frames);
     for (int i = 0; i < n && view->smoothing > 0; i++) {
-        view->linear[i] += view->smoothing * s->mean[i];
-        view->square += view->smoothing * s->mean[i] * s->mean[i];
+        view->linear[i] += view->smoothing * s->mean[i];           /* + lambda mean_b */
+        view->square += view->smoothing * s->mean[i] * s->mean[i]; /* + lambda |mean|^2 */
     }
     weights_begin(view);
 }
@@ -152,11 +152,11 @@ static void blend_form(const VertexView *view, const Support *support, const dou
         for (int j = 0; j <= i; j++) {
             const double ww = (i == j ? 1 : 2) * support->weight[i] * support->weight[j];
             for (int m = 0; m < MONOMIALS; m++) {
-                form[m] += ww * g[(size_t)m * (size_t)view->stride + (size_t)support->bone[j]];
+                form[m] += ww * g[(size_t)m * (size_t)view->stride + (size_t)support->bone[j]]; /* N */
             }
         }
         for (int m = 0; m < 4; m++) {
-            blend[m] += support->weight[i] * d[4 * b + m];
+            blend[m] += support->weight[i] * d[4 * b + m]; /* d */
         }
     }
 }
@@ -167,7 +167,7 @@ static double squared_error(const double form[MONOMIALS], const double blend[4],
         value = square - 2 * (blend[0] * p[0] + blend[1] * p[1] + blend[2] * p[2] + blend[3]);
     monomials_of(p, monomial);
     for (int m = 0; m < MONOMIALS; m++) {
-        value += form[m] * monomial[m];
+        value += form[m] * monomial[m]; /* p~' N p~ */
     }
     return value > 0 ? value : 0;
 }
@@ -244,14 +244,14 @@ void vertex_moments(const Pass *pass, const Scratch *s, int v, const Support *su
     for (int i = 0; i < support->count; i++) {
         const double w = mass * support->weight[i];
         double *row = wp + 4 * support->bone[i];
-        row[0] = w * p[0], row[1] = w * p[1], row[2] = w * p[2], row[3] = w;
+        row[0] = w * p[0], row[1] = w * p[1], row[2] = w * p[2], row[3] = w; /* w_b p~ */
         const size_t b = (size_t)s->at_hand[support->bone[i]];
         for (int j = 0; j < support->count; j++) {
             const size_t c = (size_t)s->at_hand[support->bone[j]];
             double *ubc = u + (b * bones + c) * MONOMIALS;
             const double ww = w * support->weight[j];
             for (int m = 0; m < MONOMIALS && c <= b; m++) {
-                ubc[m] += ww * monomial[m];
+                ubc[m] += ww * monomial[m]; /* w_b w_c p~ p~' */
             }
         }
     }

@@ -42,9 +42,9 @@ void weights_hold(VertexView *view, const Support *held, double left) {
         const double *form = view->gram + (size_t)b * MONOMIALS * (size_t)view->stride;
         const double w = held->weight[i];
         sum_monomials(view->n, view->stride, form, view->monomial, 0, view->slope);
-        view->square += w * (w * view->slope[b] - 2 * view->linear[b]);
+        view->square += w * (w * view->slope[b] - 2 * view->linear[b]); /* |x - w M_b p~|^2 */
         for (int c = 0; c < view->n; c++) {
-            view->linear[c] -= w * view->slope[c];
+            view->linear[c] -= w * view->slope[c]; /* r_c - w p~' G[b,c] p~ */
         }
     }
     view->square = view->square > 0 ? view->square / (left * left) : 0;
@@ -58,7 +58,7 @@ void weights_begin(VertexView *view) {
     sum_monomials(view->n, view->stride, view->diagonal, view->monomial, view->square + view->smoothing,
                   view->own);
     for (int c = 0; c < view->n; c++) {
-        view->own[c] -= 2 * view->linear[c];
+        view->own[c] -= 2 * view->linear[c]; /* Q[c][c] */
     }
 }
 
@@ -70,7 +70,7 @@ static const double *row_of(VertexView *view, int b) {
         const double *linear = view->linear;
         sum_monomials(view->n, view->stride, form, view->monomial, view->square - linear[b], row);
         for (int c = 0; c < view->n; c++) {
-            row[c] -= linear[c];
+            row[c] -= linear[c]; /* Q[b][c] */
         }
         row[b] = view->own[b];
     }
@@ -144,7 +144,7 @@ static void make_slope(VertexView *view, const Support *support) {
         const double *restrict row = row_of(view, support->bone[i]);
         const double w = support->weight[i];
         for (int c = 0; c < n; c++) {
-            slope[c] += w * row[c];
+            slope[c] += w * row[c]; /* Q w */
         }
     }
 }
@@ -160,7 +160,7 @@ static int best_entry(VertexView *view, const Support *support, int full, const 
     int best = -1;
     double least = support->value - SUPPORT_WORTH * support->value - view->ridge;
     for (int c = 0; c < view->n; c++) {
-        const double fall = support->value - view->slope[c];
+        const double fall = support->value - view->slope[c]; /* w' Q w - (Q w)_c */
         if (fall <= 0 || !view->allowed[c] || barred[c] || holds(support, c)) {
             continue;
         }
@@ -173,10 +173,11 @@ static int best_entry(VertexView *view, const Support *support, int full, const 
         }
         const double promise = simplex_ls_after_entry(&of, column, view->own[c] + view->ridge, full);
         if (promise < least) {
-            const double curve = view->own[c] - 2 * view->slope[c] + support->value;
+            const double curve =
+                view->own[c] - 2 * view->slope[c] + support->value; /* (e_c - w)' Q (e_c - w) */
             least = promise;
             best = c;
-            *share = fall < curve ? fall / curve : 1.0;
+            *share = fall < curve ? fall / curve : 1.0; /* argmin over w + share (e_c - w) */
         }
     }
     return best;

@@ -20,7 +20,7 @@ static const double NEARLY = 1e-6;       /* of r' r - I: one step of rotation3_c
 static void multiply_transposed(const double a[9], const double b[9], double ab[9]) {
     for (int i = 0; i < 3; i++) {
         for (int j = 0; j < 3; j++) {
-            ab[3 * i + j] = a[i] * b[j] + a[3 + i] * b[3 + j] + a[6 + i] * b[6 + j];
+            ab[3 * i + j] = a[i] * b[j] + a[3 + i] * b[3 + j] + a[6 + i] * b[6 + j]; /* (A' B)_ij */
         }
     }
 }
@@ -36,7 +36,7 @@ int rotation3_clean(double r[9]) {
     for (int i = 0; i < 3; i++) {
         for (int j = 0; j < 3; j++) {
             const double t = old[3 * i] * s[j] + old[3 * i + 1] * s[3 + j] + old[3 * i + 2] * s[6 + j];
-            r[3 * i + j] = 1.5 * old[3 * i + j] - 0.5 * t;
+            r[3 * i + j] = 1.5 * old[3 * i + j] - 0.5 * t; /* R (3 I - R' R) / 2 */
         }
     }
     return off < NEARLY;
@@ -65,14 +65,14 @@ static void turn(double r[9], const double w[3]) {
 
 /* Solves the Newton system by Cholesky; 0 when it is not safely positive definite. */
 static int newton_step(const double s[9], double w[3]) {
-    const double trace = s[0] + s[4] + s[8];
+    const double trace = s[0] + s[4] + s[8]; /* A = trace(S) I - sym S */
     const double least = DETERMINED * fabs(trace);
     const double a = trace - s[0], b = -0.5 * (s[1] + s[3]), c = -0.5 * (s[2] + s[6]);
     const double d = trace - s[4], e = -0.5 * (s[5] + s[7]), f = trace - s[8];
     if (!(a > least)) {
         return 0;
     }
-    const double l10 = b / a, l20 = c / a;
+    const double l10 = b / a, l20 = c / a; /* A = L D L' */
     const double d1 = d - l10 * b;
     if (!(d1 > least)) {
         return 0;
@@ -85,14 +85,14 @@ static int newton_step(const double s[9], double w[3]) {
     const double y0 = s[7] - s[5], y1 = (s[2] - s[6]) - l10 * y0, y2 = (s[3] - s[1]) - l20 * y0 - l21 * y1;
     w[2] = y2 / d2;
     w[1] = y1 / d1 - l21 * w[2];
-    w[0] = y0 / a - l10 * w[1] - l20 * w[2];
+    w[0] = y0 / a - l10 * w[1] - l20 * w[2]; /* w = L'^-1 D^-1 L^-1 g */
     return 1;
 }
 
 static int newton(const double h[9], double r[9]) {
     for (int step = 0; step < NEWTON_STEPS; step++) {
         double s[9], w[3];
-        multiply_transposed(r, h, s);
+        multiply_transposed(r, h, s); /* S = R' H */
         if (!newton_step(s, w)) {
             return 0;
         }
@@ -100,7 +100,7 @@ static int newton(const double h[9], double r[9]) {
         if (size > 4.0) { /* a wild step: let the eigenvector decide */
             return 0;
         }
-        turn(r, w);
+        turn(r, w); /* R <- R exp[w] */
         if (size < CLOSE_ENOUGH * CLOSE_ENOUGH) {
             return rotation3_clean(r);
         }
@@ -113,20 +113,20 @@ static void jacobi_rotate(double a[4][4], double v[4][4], int p, int q) {
     if (a[p][q] == 0.0) {
         return;
     }
-    const double theta = (a[q][q] - a[p][p]) / (2.0 * a[p][q]);
-    const double t = (theta >= 0 ? 1.0 : -1.0) / (fabs(theta) + sqrt(theta * theta + 1.0));
+    const double theta = (a[q][q] - a[p][p]) / (2.0 * a[p][q]);                             /* cot 2 phi */
+    const double t = (theta >= 0 ? 1.0 : -1.0) / (fabs(theta) + sqrt(theta * theta + 1.0)); /* tan phi */
     const double c = 1.0 / sqrt(t * t + 1.0), s = t * c;
     for (int k = 0; k < 4; k++) {
         const double x = a[k][p], y = a[k][q];
-        a[k][p] = c * x - s * y, a[k][q] = s * x + c * y;
+        a[k][p] = c * x - s * y, a[k][q] = s * x + c * y; /* A <- A J */
     }
     for (int k = 0; k < 4; k++) {
         const double x = a[p][k], y = a[q][k];
-        a[p][k] = c * x - s * y, a[q][k] = s * x + c * y;
+        a[p][k] = c * x - s * y, a[q][k] = s * x + c * y; /* A <- J' A */
     }
     for (int k = 0; k < 4; k++) {
         const double x = v[k][p], y = v[k][q];
-        v[k][p] = c * x - s * y, v[k][q] = s * x + c * y;
+        v[k][p] = c * x - s * y, v[k][q] = s * x + c * y; /* V <- V J */
     }
 }
 
@@ -205,10 +205,10 @@ void rotation3_turn(const double w[3], double *r, size_t stride) {
     for (size_t j = 0; j < 3; j++) {
         const double x[3] = {r[j], r[stride + j], r[2 * stride + j]};
         double once[3], twice[3];
-        rotation3_cross(w, x, once);
-        rotation3_cross(w, once, twice);
+        rotation3_cross(w, x, once);     /* [w] x */
+        rotation3_cross(w, once, twice); /* [w]^2 x */
         for (size_t i = 0; i < 3; i++) {
-            r[i * stride + j] = x[i] + s * once[i] + c * twice[i];
+            r[i * stride + j] = x[i] + s * once[i] + c * twice[i]; /* exp[w] x */
         }
     }
 }

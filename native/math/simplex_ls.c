@@ -20,13 +20,13 @@ static void factor(int n, const int *free_at, const double *q, double ridge, dou
             for (int k = 0; k < j; k++) {
                 sum -= l[i][k] * l[j][k] * d[k];
             }
-            l[i][j] = sum / d[j];
+            l[i][j] = sum / d[j]; /* L_ij = (Q_ij - sum_k L_ik D_k L_jk) / D_j */
         }
         double pivot = row[free_at[i]] + ridge;
         for (int k = 0; k < i; k++) {
             pivot -= l[i][k] * l[i][k] * d[k];
         }
-        d[i] = pivot > ridge ? pivot : ridge;
+        d[i] = pivot > ridge ? pivot : ridge; /* D_i = Q_ii - sum_k L_ik^2 D_k */
     }
 }
 
@@ -38,14 +38,14 @@ static double solve_ones(int n, double l[][SIMPLEX_MAX], const double *d, double
         for (int k = 0; k < i; k++) {
             y -= l[i][k] * z[k];
         }
-        z[i] = y;
+        z[i] = y; /* L^-1 1 */
     }
     for (int i = 0; i < n; i++) {
-        z[i] /= d[i];
+        z[i] /= d[i]; /* D^-1 L^-1 1 */
     }
     for (int i = n - 1; i >= 0; i--) {
         for (int k = i + 1; k < n; k++) {
-            z[i] -= l[k][i] * z[k];
+            z[i] -= l[k][i] * z[k]; /* L'^-1 D^-1 L^-1 1 */
         }
         sum += z[i];
     }
@@ -78,9 +78,9 @@ static int releasable(int n, const double *q, const double *w, const int *is_fre
     for (int i = 0; i < n; i++) {
         gradient[i] = 0;
         for (int j = 0; j < n; j++) {
-            gradient[i] += q[i * SIMPLEX_MAX + j] * w[j];
+            gradient[i] += q[i * SIMPLEX_MAX + j] * w[j]; /* Q w */
         }
-        objective += w[i] * gradient[i];
+        objective += w[i] * gradient[i]; /* w' Q w */
     }
     *value = objective;
     int best = -1;
@@ -109,7 +109,7 @@ double simplex_ls(int n, const double *q, double ridge, double *w) {
         int blocking;
         const double step = step_to_bound(free_count, free_at, w, z, sum, &blocking);
         for (int i = 0; i < free_count; i++) {
-            w[free_at[i]] += step * (z[i] / sum - w[free_at[i]]);
+            w[free_at[i]] += step * (z[i] / sum - w[free_at[i]]); /* w + step (z / sum z - w) */
         }
         if (blocking >= 0) {
             w[free_at[blocking]] = 0;
@@ -159,10 +159,10 @@ double simplex_ls_after_entry(const SimplexInverse *of, const double *q, double 
     for (int i = 0; i < of->n; i++) {
         u[i] = 0;
         for (int j = 0; j < of->n; j++) {
-            u[i] += of->inverse[i][j] * q[j];
+            u[i] += of->inverse[i][j] * q[j]; /* u = Q^-1 q */
         }
-        rest -= q[i] * u[i];
-        rise -= q[i] * of->z[i];
+        rest -= q[i] * u[i];     /* own - q' Q^-1 q: the Schur complement */
+        rise -= q[i] * of->z[i]; /* 1 - q' z */
     }
     if (rise <= 0) {
         return INFINITY;
@@ -170,11 +170,11 @@ double simplex_ls_after_entry(const SimplexInverse *of, const double *q, double 
     if (rest <= 1e-14 * own) { /* the newcomer lies in the support's span: only a solve can tell */
         return 0;
     }
-    const double z = rise / rest, sum = of->sum + rise * z;
+    const double z = rise / rest, sum = of->sum + rise * z; /* 1' Q^-1 1 with the newcomer */
     double least = full ? INFINITY : 0;
     for (int i = 0; i < of->n && full; i++) {
-        const double left = of->z[i] - u[i] * z;
-        least = fmin(least, left * left / (of->inverse[i][i] + u[i] * u[i] / rest));
+        const double left = of->z[i] - u[i] * z; /* z_i with the newcomer */
+        least = fmin(least, left * left / (of->inverse[i][i] + u[i] * u[i] / rest)); /* z_i^2 / Q^-1_ii */
     }
     return 1 / (sum - least);
 }

@@ -7,15 +7,15 @@
 enum { SWEEPS = 20 };
 
 void symmetric3_solve(const double a[9], double ridge, const double y[3], double x[3]) {
-    const double d0 = fmax(a[0] + ridge, ridge);
+    const double d0 = fmax(a[0] + ridge, ridge); /* A + ridge I = L D L' */
     const double l10 = a[1] / d0, l20 = a[2] / d0;
     const double d1 = fmax(a[4] + ridge - l10 * a[1], ridge); /* rounding may take it below */
     const double l21 = (a[5] - l20 * a[1]) / d1;
     const double d2 = fmax(a[8] + ridge - l20 * a[2] - l21 * l21 * d1, ridge);
-    const double z1 = y[1] - l10 * y[0], z2 = y[2] - l20 * y[0] - l21 * z1;
+    const double z1 = y[1] - l10 * y[0], z2 = y[2] - l20 * y[0] - l21 * z1; /* z = L^-1 y */
     x[2] = z2 / d2;
     x[1] = z1 / d1 - l21 * x[2];
-    x[0] = y[0] / d0 - l10 * x[1] - l20 * x[2];
+    x[0] = y[0] / d0 - l10 * x[1] - l20 * x[2]; /* x = L'^-1 D^-1 z */
 }
 
 /* Makes a[p][q] zero; the rows of v follow. */
@@ -23,17 +23,17 @@ static void rotate(double a[3][3], double v[3][3], int p, int q) {
     if (a[p][q] == 0.0) {
         return;
     }
-    const double theta = (a[q][q] - a[p][p]) / (2.0 * a[p][q]);
-    const double t = (theta >= 0 ? 1.0 : -1.0) / (fabs(theta) + sqrt(theta * theta + 1.0));
+    const double theta = (a[q][q] - a[p][p]) / (2.0 * a[p][q]);                             /* cot 2 phi */
+    const double t = (theta >= 0 ? 1.0 : -1.0) / (fabs(theta) + sqrt(theta * theta + 1.0)); /* tan phi */
     const double c = 1.0 / sqrt(t * t + 1.0), s = t * c;
     for (int k = 0; k < 3; k++) {
         const double x = a[k][p], y = a[k][q];
-        a[k][p] = c * x - s * y, a[k][q] = s * x + c * y;
+        a[k][p] = c * x - s * y, a[k][q] = s * x + c * y; /* A <- A J */
     }
     for (int k = 0; k < 3; k++) {
         const double x = a[p][k], y = a[q][k], m = v[p][k], n = v[q][k];
-        a[p][k] = c * x - s * y, a[q][k] = s * x + c * y;
-        v[p][k] = c * m - s * n, v[q][k] = s * m + c * n;
+        a[p][k] = c * x - s * y, a[q][k] = s * x + c * y; /* A <- J' A */
+        v[p][k] = c * m - s * n, v[q][k] = s * m + c * n; /* V <- J' V */
     }
 }
 

@@ -40,11 +40,13 @@ def converted(path, folder, **chosen):
 def by_cost(armature, path):
     """Names of the bones, those first whose loss costs least."""
     from ossify import native
+    from ossify.base.handles import Place
     from ossify.options import options
     from ossify.record import changes
-    from ossify.refit import refit_start
+    from ossify.refit import facts
 
-    start = refit_start.start_of(armature, options.RefitOptions(), changes.Changes(), set(), {})
+    place = Place.of(bpy.context.scene, bpy.context.view_layer)
+    start = facts.facts_of(place, armature, changes.look(armature), options.RefitOptions())
     with np.load(path) as file:
         costs = native.bone_costs(file["rest"], file["frames"], file["triangles"], start.rig)
     return [start.names[b] for b in np.argsort(costs)]

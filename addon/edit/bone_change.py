@@ -21,6 +21,7 @@ from ..record import amend, changes
 from ..rig import actions, carriers, channels, other_clips, played, rewrite, standing
 from ..rig.armature import paint
 from ..rig.keying import ROOT, tolerance_of
+from ..rig.stand import Standing
 from . import edits, local_fit, quadrics
 from .local_fit import Fit
 from .painting import error_words
@@ -59,13 +60,13 @@ def standing_above(bone, gone: set[str]):
     return above
 
 
-def number_of(subject: edits.Subject, name: str) -> int:
+def number_of(subject: Standing, name: str) -> int:
     if name == ROOT or name not in subject.names:
         raise Refusal(f"{name} does not deform the mesh: choose bones that do.")
     return subject.names.index(name)
 
 
-def columns(subject: edits.Subject, kept: np.ndarray, weights: np.ndarray) -> native.Rig:
+def columns(subject: Standing, kept: np.ndarray, weights: np.ndarray) -> native.Rig:
     """The subject's rig with these bones [n] alone; weights [v][n]."""
     rig = subject.rig(weights)
     rig.transforms = np.ascontiguousarray(subject.transforms[:, kept, :3])
@@ -85,7 +86,7 @@ class Change:
     like: str = ""  # what a new bone was made from
 
 
-def _loose(subject: edits.Subject, armature, change: Change) -> list[str]:
+def _loose(subject: Standing, armature, change: Change) -> list[str]:
     """Connected bones whose head strays from the parent's tail: a connected bone cannot."""
     number = {name: b for b, name in enumerate(change.fit.names)}
     options = armature.ossify.settings.options()
@@ -109,7 +110,7 @@ def _below(armature, names: list[str]) -> list[str]:
     return list(found)
 
 
-def _heirs(subject: edits.Subject, change: Change) -> np.ndarray:
+def _heirs(subject: Standing, change: Change) -> np.ndarray:
     """[removed][b] who gets the weights of a bone that goes, and what share: as on the rig's own mesh"""
     fit, old = change.fit, subject.weights()
     kept = old[:, [subject.names.index(n) if n in subject.names else 0 for n in fit.names]]
@@ -119,7 +120,7 @@ def _heirs(subject: edits.Subject, change: Change) -> np.ndarray:
     return shares / shares.sum(axis=1, keepdims=True)
 
 
-def _write_followers(subject: edits.Subject, change: Change) -> None:
+def _write_followers(subject: Standing, change: Change) -> None:
     heirs, names, most = (
         _heirs(subject, change),
         change.fit.names,
@@ -136,7 +137,7 @@ def _write_followers(subject: edits.Subject, change: Change) -> None:
                 obj.vertex_groups.remove(obj.vertex_groups[name])
 
 
-def _rewritten(subject: edits.Subject, change: Change) -> np.ndarray:
+def _rewritten(subject: Standing, change: Change) -> np.ndarray:
     """[v] vertices whose weights are written: those that are held stay as they are, unless a bone goes that
     moves them"""
     gone = [subject.names.index(name) for name in change.removed]
@@ -144,9 +145,9 @@ def _rewritten(subject: edits.Subject, change: Change) -> np.ndarray:
     return change.rewritten & (lost | ~subject.holds.vertices[subject.rows])
 
 
-def _write_weights(subject: edits.Subject, change: Change, rewritten: np.ndarray) -> None:
+def _write_weights(subject: Standing, change: Change, rewritten: np.ndarray) -> None:
     fit = change.fit
-    locked = dict(zip(subject.names, subject.locked(), strict=True))
+    locked = dict(zip(subject.names, subject.holds.groups, strict=True))
     held = np.array([locked.get(name, False) for name in fit.names], bool)
     rows = np.flatnonzero(rewritten)
     bones = quadrics.widest(fit.weights[rows])
@@ -159,7 +160,7 @@ def _write_weights(subject: edits.Subject, change: Change, rewritten: np.ndarray
         rewrite.write_weights(obj, at[mine] - part.start, bones[mine], values[mine], fit.names, held)
 
 
-def _write_keys(subject: edits.Subject, change: Change, named: list[str], others: list) -> None:
+def _write_keys(subject: Standing, change: Change, named: list[str], others: list) -> None:
     """Into all actions of the rig; in those without a motion a new bone moves as the one it was made from."""
     armature, options = subject.armature, subject.armature.ossify.settings.options()
     if not played.made(armature):
@@ -183,7 +184,7 @@ def _new_carriers(armature, change: Change) -> list[tuple[str, str, str]]:
     return [(carriers.name_for(armature, name), name, likes[0]) for name in new]
 
 
-def _amend(subject: edits.Subject, change: Change, rewritten, written: set[str], carried, found) -> None:
+def _amend(subject: Standing, change: Change, rewritten, written: set[str], carried, found) -> None:
     """Notes what was written; what the artist had changed, as found before, and keeps stays a change."""
     armature, record = subject.armature, subject.armature.ossify
     rows = np.zeros(len(subject.skin.rest), bool)
@@ -198,15 +199,15 @@ def _amend(subject: edits.Subject, change: Change, rewritten, written: set[str],
     amend.amend(armature, written, moved, removed, painted, rekeyed=keyed if record.keep_rekeyed else {})
 
 
-def wake(subject: edits.Subject) -> None:
+def wake(subject: Standing) -> None:
     """Before anything is written: the rig, and the mode, may have been changed in the meantime."""
     active = subject.place.get()[1].objects.active
     if active is not None and active.mode not in {"OBJECT", "POSE"}:
         raise Refusal(f"{active.name} is in another mode now: go back to Pose Mode or Object Mode.")
-    subject.wake()
+    edits.wake(subject)
 
 
-def write(subject: edits.Subject, change: Change, hang) -> None:
+def write(subject: Standing, change: Change, hang) -> None:
     """hang(edit bones) makes, removes and hangs bones; all that goes before has gone well."""
     layer, armature = subject.place.get()[1], subject.armature
     others, found = other_clips.read(armature, subject.names), changes.find(armature)
@@ -236,7 +237,7 @@ def write(subject: edits.Subject, change: Change, hang) -> None:
     _amend(subject, change, rewritten, written, (gone, [carrier for carrier, _, _ in new]), found)
 
 
-def finish(subject: edits.Subject, before: float, bones: list[str], notes: list[str]) -> Edited:
+def finish(subject: Standing, before: float, bones: list[str], notes: list[str]) -> Edited:
     """With the error of what now stands in the scene."""
     now = edits.read_again(subject)
     notes = [*notes, *played.left_alone(subject.armature)]
@@ -261,7 +262,7 @@ def _parent_in(bone, names: list[str], parents: dict[str, str | None], armature)
 
 
 def turning(
-    subject: edits.Subject, fit: Fit, free, parents: dict, heads: dict, found: str | None = None
+    subject: Standing, fit: Fit, free, parents: dict, heads: dict, found: str | None = None
 ) -> Generator[Step, None, tuple]:
     """The fit, of a rig whose joints hold: in any other it is as good as it is.
 

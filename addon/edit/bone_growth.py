@@ -13,6 +13,7 @@ from .. import native
 from ..base.refusal import Refusal
 from ..base.steps import Step, step
 from ..rig import standing
+from ..rig.stand import Standing
 from ..skeleton import joints, placement
 from . import bone_change, edits, local_fit
 from .local_fit import Fit
@@ -23,17 +24,15 @@ _FULL = 0.5  # of a vertex's weight: with more in held groups there is no room f
 _CUT = 0.15  # of a bone, that is left on either side of a cut at least
 
 
-def _grown(subject: edits.Subject, split: int | None) -> tuple[native.Rig, np.ndarray]:
+def _grown(subject: Standing, split: int | None) -> tuple[native.Rig, np.ndarray]:
     """The rig with a bone more, the last, and which bones that touches [b]: those that share its vertices."""
     rig, count = subject.rig(), len(subject.names)
-    locked = subject.locked()
+    locked = subject.holds.groups
     rig.held_groups = locked.astype(np.uint8)
     full = subject.weights()[:, locked].sum(axis=1) > _FULL
     rig.held_vertices = (subject.holds.vertices[subject.rows] | full).astype(np.uint8)
     settings = local_fit.solver(subject, count + 1)
-    grown = native.add_bone(
-        rig.rest, subject.frames, subject.triangles(), rig, split=split, settings=settings
-    )
+    grown = native.add_bone(rig.rest, subject.frames, subject.triangles, rig, split=split, settings=settings)
     dense = grown.dense_weights()
     touched = (dense[dense[:, count] > 0] > 0).any(axis=0)
     touched[count] = True
@@ -43,15 +42,15 @@ def _grown(subject: edits.Subject, split: int | None) -> tuple[native.Rig, np.nd
     return grown, touched
 
 
-def _place(subject: edits.Subject, fit: Fit, b: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _place(subject: Standing, fit: Fit, b: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Head, tail and facing of a bone by the region it moves."""
     world = np.array(subject.armature.matrix_world, np.float64)[:3, :3]
     world = world / np.linalg.norm(world, axis=0)
-    places = placement.place(subject.rest, fit.weights, subject.triangles(), world)
+    places = placement.place(subject.rest, fit.weights, subject.triangles, world)
     return places.heads[b], places.tails[b], places.facing[b]
 
 
-def _joint(subject: edits.Subject, fit: Fit, b: int, parent: int) -> tuple[np.ndarray, native.Skeleton]:
+def _joint(subject: Standing, fit: Fit, b: int, parent: int) -> tuple[np.ndarray, native.Skeleton]:
     """Where two bones turn about each other, with what is known of it."""
     pair = [parent, b]
     shares = fit.weights[:, pair]
@@ -80,7 +79,7 @@ def _reach(head: np.ndarray, tail: np.ndarray, otherwise: np.ndarray, size: floa
 def add_at_worst(context, armature) -> Generator[Step, None, bone_change.Edited]:
     """One bone more, where the error is most: it hangs from the bone that it takes the most from."""
     subject = yield from edits.read(context, armature)
-    before = subject.error(subject.quadrics())
+    before = edits.error(subject, edits.quadrics(subject))
     grown, touched = _grown(subject, None)
     count, old = len(subject.names), subject.weights()
     donor = int((old * grown.dense_weights()[:, count:]).sum(axis=0).argmax())
@@ -121,7 +120,7 @@ def add_at_worst(context, armature) -> Generator[Step, None, bone_change.Edited]
 # ---- split
 
 
-def _middles(subject: edits.Subject, fit: Fit, pair: list[int]) -> np.ndarray:
+def _middles(subject: Standing, fit: Fit, pair: list[int]) -> np.ndarray:
     shares = fit.weights[:, pair] ** 2
     return shares.T @ subject.rest / shares.sum(axis=0)[:, None]
 
@@ -140,7 +139,7 @@ class _Cut:
     children: list[str]
 
 
-def _cut(subject: edits.Subject, fit: Fit, b: int, skeleton_point: np.ndarray) -> _Cut:
+def _cut(subject: Standing, fit: Fit, b: int, skeleton_point: np.ndarray) -> _Cut:
     bone = subject.armature.data.bones[fit.names[b]]
     head, tail = np.array(bone.head_local, np.float64), np.array(bone.tail_local, np.float64)
     way = tail - head
@@ -159,7 +158,7 @@ def _cut(subject: edits.Subject, fit: Fit, b: int, skeleton_point: np.ndarray) -
     return _Cut(share, children)
 
 
-def _parted(subject: edits.Subject, fit: Fit, b: int) -> tuple[_Cut | None, native.Skeleton | None]:
+def _parted(subject: Standing, fit: Fit, b: int) -> tuple[_Cut | None, native.Skeleton | None]:
     """How the bone is cut, and what is known of the joint; None: its two parts lie side by side.
 
     The last bone of the fit becomes the far part.
@@ -186,12 +185,12 @@ def split(context, armature, name: str) -> Generator[Step, None, bone_change.Edi
     bone stands beside the old one."""
     subject = yield from edits.read(context, armature)
     b, count = bone_change.number_of(subject, name), len(subject.names)
-    if subject.locked()[b]:
+    if subject.holds.groups[b]:
         raise Refusal(
             f"The weights of {name} are held, so that it cannot be split: unlock its vertex group, or let go"
             " of the bone."
         )
-    before = subject.error(subject.quadrics())
+    before = edits.error(subject, edits.quadrics(subject))
     grown, touched = _grown(subject, b)
     new = bone_change.next_name(subject.armature, name)
     free = (grown.dense_weights()[:, touched] > 0).any(axis=1)

@@ -62,12 +62,12 @@ def merge(
         bone_change.number_of(subject, kept),
         [bone_change.number_of(subject, name) for name in gone],
     )
-    if subject.locked()[target]:
+    if subject.holds.groups[target]:
         raise Refusal(
             f"The weights of {kept} are held, so that it cannot take those of other bones: unlock its vertex"
             " group, let go of the bone, or merge into another."
         )
-    before = subject.error(subject.quadrics())
+    before = edits.error(subject, edits.quadrics(subject))
     dense = subject.weights()
     dense[:, target] += dense[:, sources].sum(axis=1)
     left = np.setdiff1d(np.arange(len(subject.names)), sources)

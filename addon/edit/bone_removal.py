@@ -14,6 +14,7 @@ from ..base.steps import Step, step
 from ..record import changes
 from ..refit import joint_refit
 from ..rig import keys, played, references
+from ..rig.stand import Standing
 from . import bone_change, edits, local_fit
 from .local_fit import Fit
 
@@ -26,7 +27,7 @@ def _deforms(bone) -> bool:
     return bone is not None and bone.use_deform
 
 
-def _held(subject: edits.Subject) -> set[str]:
+def _held(subject: Standing) -> set[str]:
     """Bones with weights, vertices or motion that is held: without the bone it cannot stay as it is."""
     holds, weights = subject.holds, subject.weights()
     carried = (weights[holds.vertices[subject.rows]] > 0).any(axis=0)
@@ -34,7 +35,7 @@ def _held(subject: edits.Subject) -> set[str]:
     return {name for name, held in zip(subject.names, found, strict=True) if held}
 
 
-def protected(subject: edits.Subject) -> set[str]:
+def protected(subject: Standing) -> set[str]:
     """Bones that hold something of an artist's, and are not removed."""
     armature, names = subject.armature, subject.names
     bones, pose = armature.data.bones, armature.pose.bones
@@ -58,7 +59,7 @@ def protected(subject: edits.Subject) -> set[str]:
 class Useless:
     """Bones to remove, the most useless first, and the rig without them, solved as far as weights go."""
 
-    subject: edits.Subject
+    subject: Standing
     names: list[str]
     left: list[int]  # the others, in the subject's numbers
     rig: native.Rig
@@ -67,7 +68,7 @@ class Useless:
 
 
 def _without(
-    subject: edits.Subject, rig: native.Rig, names: list[str], b: int, span: local_fit.Span
+    subject: Standing, rig: native.Rig, names: list[str], b: int, span: local_fit.Span
 ) -> Generator[Step, None, native.Rig]:
     """The rig without a bone; its vertices' weights are solved again, and nothing else."""
     dense = rig.dense_weights().astype(np.float64)
@@ -115,7 +116,7 @@ def _with_next(found: Useless, safe: set[str], tolerance: float) -> Generator[St
     span = _span(found)
     names = [subject.names[b] for b in found.left]
     settings = local_fit.solver(subject, len(names))
-    poses = found.rig.rest, subject.frames, subject.triangles()
+    poses = found.rig.rest, subject.frames, subject.triangles
     costs = native.bone_costs(*poses, found.rig, settings)
     costs[[name in safe for name in names]] = np.inf
     b = int(costs.argmin())
@@ -141,7 +142,7 @@ def find_useless(context, armature, tolerance: float) -> Generator[Step, None, U
     subject = yield from edits.read(context, armature)
     if any(item.held for item in subject.armature.ossify.frames):
         raise Refusal(FRAMES.format(armature=subject.armature.name))
-    before, safe = subject.error(subject.quadrics()), protected(subject)
+    before, safe = edits.error(subject, edits.quadrics(subject)), protected(subject)
     found = Useless(subject, [], list(range(len(subject.names))), subject.rig(), before, before)
     while len(found.left) > 1:
         yield step("Solving", _span(found)[0])

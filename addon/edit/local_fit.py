@@ -14,7 +14,7 @@ from .. import native
 from ..base.refusal import Refusal
 from ..base.steps import Step, watch
 from ..rig import channels, rewrite, standing
-from . import edits
+from ..rig.stand import Standing, hanging
 
 
 @dataclasses.dataclass
@@ -27,25 +27,21 @@ class Fit:
     error: float  # percent of the size, as the library replays it
 
 
-def _influences(subject: edits.Subject) -> int:
+def _influences(subject: Standing) -> int:
     """As many as a vertex has that is held, as most are; with held groups, one more than those."""
     weighted = subject.skin.painted[subject.rows] > 0
-    locked = weighted[:, subject.locked()].sum(axis=1)
+    locked = weighted[:, subject.holds.groups].sum(axis=1)
     return int(np.maximum(weighted.sum(axis=1), locked + (locked > 0)).max())
 
 
-def solver(subject: edits.Subject, bones: int) -> native.Settings:
+def solver(subject: Standing, bones: int) -> native.Settings:
     """The rig's own settings, for a rig that is given."""
-    settings = subject.armature.ossify.settings.options().solver()
-    settings.bones, settings.budget_kind, settings.budget = bones, "none", 0.0
-    settings.rest_mode = "fixed"
-    settings.influences = min(max(settings.influences, _influences(subject)), native.MAX_INFLUENCES)
-    return settings
+    return subject.settings(bones, max(subject.options.influences, _influences(subject)))
 
 
-def held_transforms(subject: edits.Subject, names: list[str], touched: np.ndarray) -> np.ndarray:
+def held_transforms(subject: Standing, names: list[str], touched: np.ndarray) -> np.ndarray:
     """[f][b] all but the touched bones, and of those what no key can change"""
-    held = np.tile(~touched, (len(subject.times), 1))
+    held = np.tile(~touched, (len(subject.transforms), 1))
     old = [b for b, name in enumerate(names) if name in subject.names]
     known = [names[b] for b in old]
     flexible = subject.armature.ossify.settings.bone_kind == "FLEXIBLE"
@@ -54,7 +50,7 @@ def held_transforms(subject: edits.Subject, names: list[str], touched: np.ndarra
     return held
 
 
-def error(subject: edits.Subject, rig: native.Rig) -> float:
+def error(subject: Standing, rig: native.Rig) -> float:
     """Percent of the size."""
     measured = native.evaluate(rig.rest, subject.frames, rig, replay=False)
     return 100 * measured.rms / subject.size
@@ -64,10 +60,10 @@ Span = tuple[float, float]  # of the solving, 0 to 1
 
 
 def _solved(
-    subject: edits.Subject, names: list[str], rig: native.Rig, touched, free, span: Span
+    subject: Standing, names: list[str], rig: native.Rig, touched, free, span: Span
 ) -> Generator[Step, None, native.Rig]:
     subject.check_sources()
-    locked = dict(zip(subject.names, subject.locked(), strict=True))
+    locked = dict(zip(subject.names, subject.holds.groups, strict=True))
     given = native.Rig(
         rig.transforms,
         rig.influence_bones,
@@ -78,12 +74,12 @@ def _solved(
         held_groups=np.array([locked.get(name, False) for name in names], np.uint8),
     )
     settings = solver(subject, len(names))
-    job = native.Job.start(native.decompose, rig.rest, subject.frames, subject.triangles(), settings, given)
+    job = native.Job.start(native.decompose, rig.rest, subject.frames, subject.triangles, settings, given)
     return (yield from watch(job, subject, *span))[0]
 
 
 def fit(
-    subject: edits.Subject, names: list[str], rig: native.Rig, touched, free, span: Span = (0.0, 1.0)
+    subject: Standing, names: list[str], rig: native.Rig, touched, free, span: Span = (0.0, 1.0)
 ) -> Generator[Step, None, Fit]:
     """Solves the transforms of touched bones [b] and the weights of free vertices [v] of a whole rig.
 
@@ -106,20 +102,8 @@ def fit(
 # ---- joints that hold
 
 
-def _skeleton(rig: native.Rig, triangles, parents: np.ndarray, heads: np.ndarray):
-    """A hierarchy as it stands: joints are heads; what the library knows of kinds and axes goes with it."""
-    pairs = [(int(parent), b) for b, parent in enumerate(parents) if parent >= 0]
-    skeleton = native.connect(rig, triangles, native.Wishes(symmetry="none", demanded=pairs))
-    kinds = [
-        "root" if parents[b] < 0 else kind if skeleton.parents[b] == parents[b] else "ball"
-        for b, kind in enumerate(skeleton.kinds)
-    ]
-    root = int(np.flatnonzero(parents < 0)[0])
-    return skeleton._replace(root=root, parents=parents.astype(np.int32), joints=heads, kinds=kinds)
-
-
 def turning(
-    subject: edits.Subject, fit: Fit, free, parents, heads, held
+    subject: Standing, fit: Fit, free, parents, heads, held
 ) -> Generator[Step, None, tuple[Fit, np.ndarray]]:
     """The fit with bones that only turn about their joints, for a rig whose joints hold; those joints [b][3].
 
@@ -127,7 +111,7 @@ def turning(
     joint that holds hands on what happens above it.
     """
     fixed = held_transforms(subject, fit.names, np.ones(len(fit.names), bool))
-    if fixed.any() or subject.locked().any():
+    if fixed.any() or subject.holds.groups.any():
         raise Refusal(
             f"The joints of {subject.armature.name} hold, so that all its bones are solved together: let go"
             " of held bones, frames and vertex groups, or remove the constraints and drivers of its bones."
@@ -135,9 +119,11 @@ def turning(
     rest = np.ascontiguousarray(subject.rest, np.float32)
     influences = standing.sparse(fit.weights)
     rig = native.Rig(np.ascontiguousarray(fit.transforms[:, :, :3]), *influences, rest)
-    skeleton = _skeleton(rig, subject.triangles(), parents, heads)
+    pairs = [(int(parent), b) for b, parent in enumerate(parents) if parent >= 0]
+    joined = native.connect(rig, subject.triangles, native.Wishes(symmetry="none", demanded=pairs))
+    skeleton = hanging(parents, heads, joined)
     rig.held_vertices = (~(free & ~subject.holds.vertices[subject.rows])).astype(np.uint8)
-    poses = rest, subject.frames, subject.triangles()
+    poses = rest, subject.frames, subject.triangles
     settings = solver(subject, len(fit.names))
     joints = held.astype(np.uint8)
     job = native.Job.start(native.articulate, *poses, rig, skeleton, settings, held_joints=joints)

@@ -22,6 +22,7 @@ from ..motion import matching
 from ..record import changes
 from ..rig import skin, standing
 from ..rig.rewrite import write_weights
+from ..rig.stand import Standing
 from ..skeleton.mirror import oriented
 from . import edits, quadrics, smoothing
 
@@ -58,7 +59,7 @@ _LOCKED = (
 )
 
 
-def _selected(subject: edits.Subject, only: str | None) -> tuple[np.ndarray, np.ndarray]:
+def _selected(subject: Standing, only: str | None) -> tuple[np.ndarray, np.ndarray]:
     """[v] with a paint mask the selected ones, of one mesh or of all; [v] those that are held"""
     selected, held = np.zeros((2, len(subject.skin.rest)), bool)
     for obj, rows in zip(subject.skin.meshes, subject.skin.slices, strict=True):
@@ -71,7 +72,7 @@ def _selected(subject: edits.Subject, only: str | None) -> tuple[np.ndarray, np.
     return selected[subject.rows], held[subject.rows]
 
 
-def chosen(subject: edits.Subject, only: str | None = None) -> np.ndarray:
+def chosen(subject: Standing, only: str | None = None) -> np.ndarray:
     """[v] the vertices to paint: those that are selected, and that nothing holds. Refuses if there are none,
     in words for what stands in the way."""
     selected, held = _selected(subject, only)
@@ -80,7 +81,7 @@ def chosen(subject: edits.Subject, only: str | None = None) -> np.ndarray:
     if held[selected].all():
         raise Refusal(_HELD)
     free = selected & ~held & ~subject.full()
-    if not free.any() or subject.locked().all():
+    if not free.any() or subject.holds.groups.all():
         raise Refusal(_LOCKED)
     return free
 
@@ -88,20 +89,20 @@ def chosen(subject: edits.Subject, only: str | None = None) -> np.ndarray:
 # ---- writing
 
 
-def write(subject: edits.Subject, dense: np.ndarray) -> int:
+def write(subject: Standing, dense: np.ndarray) -> int:
     """New weights [v][b] of sum 1; only vertices that change are written. How many those are."""
-    subject.wake()
+    edits.wake(subject)
     changed = np.flatnonzero((np.abs(dense - subject.weights()) > _SAME).any(axis=1))
     bones = quadrics.widest(dense[changed])
     values, at = quadrics.at(dense[changed], bones), subject.rows[changed]
     for obj, rows in zip(subject.skin.meshes, subject.skin.slices, strict=True):
         mine = (at >= rows.start) & (at < rows.stop)
         here = at[mine] - rows.start
-        write_weights(obj, here, bones[mine], values[mine], subject.names, subject.locked())
+        write_weights(obj, here, bones[mine], values[mine], subject.names, subject.holds.groups)
     return len(changed)
 
 
-def _measured(subject: edits.Subject, before: float, changed: int) -> Painted:
+def _measured(subject: Standing, before: float, changed: int) -> Painted:
     """With the error of what is now in the vertex groups."""
     subject.place.get()[1].update()
     skin_now = standing.read_skin(subject.armature, subject.names, subject.skin.meshes)
@@ -109,7 +110,7 @@ def _measured(subject: edits.Subject, before: float, changed: int) -> Painted:
     return Painted(changed, before, edits.note_fit(now))
 
 
-def _most(subject: edits.Subject) -> int:
+def _most(subject: Standing) -> int:
     return subject.armature.ossify.settings.influences
 
 
@@ -121,17 +122,17 @@ def smooth(
 ) -> Generator[Step, None, Painted]:
     """Smooths over the surface as far as the error grows by no more than the budget, percent of the size."""
     subject = yield from edits.read(context, armature)
-    free, dense, forms = chosen(subject, only), subject.weights(), subject.quadrics()
-    before = subject.error(forms)
+    free, dense, forms = chosen(subject, only), subject.weights(), edits.quadrics(subject)
+    before = edits.error(subject, forms)
     smoothing_steps = smoothing.smooth(
         forms,
-        smoothing.Ring(subject.triangles(), len(dense)),
+        smoothing.Ring(subject.triangles, len(dense)),
         dense,
         budget / 100 * subject.size,
         _most(subject),
         rounds,
         free,
-        subject.locked(),
+        subject.holds.groups,
     )
     smoothed = yield from each("Solving", smoothing_steps)
     yield step("Building", 0.0)
@@ -169,10 +170,10 @@ def pruned(forms: quadrics.Quadrics, dense, most: int, free, locked) -> np.ndarr
 def prune(context, armature, most: int, only: str | None = None) -> Generator[Step, None, Painted]:
     """At most so many influences on each vertex."""
     subject = yield from edits.read(context, armature)
-    free, dense, forms = chosen(subject, only), subject.weights(), subject.quadrics()
-    before = subject.error(forms)
+    free, dense, forms = chosen(subject, only), subject.weights(), edits.quadrics(subject)
+    before = edits.error(subject, forms)
     yield step("Solving", 0.5)
-    fewer = pruned(forms, dense, most, free, subject.locked())
+    fewer = pruned(forms, dense, most, free, subject.holds.groups)
     yield step("Building", 0.0)
     return _measured(subject, before, write(subject, fewer))
 
@@ -187,11 +188,11 @@ def _bounded(dense: np.ndarray, most: int) -> np.ndarray:
     return quadrics.spread(bones, values / values.sum(axis=1, keepdims=True), dense.shape[1])
 
 
-def _skeleton(subject: edits.Subject, plane: str) -> native.Skeleton:
+def _skeleton(subject: Standing, plane: str) -> native.Skeleton:
     wishes = native.Wishes(symmetry="found")
     if plane == "X":
         wishes = native.Wishes(symmetry="given", plane=(1.0, 0.0, 0.0, 0.0))
-    skeleton = native.connect(subject.rig(), subject.triangles(), wishes)
+    skeleton = native.connect(subject.rig(), subject.triangles, wishes)
     if skeleton.plane is None:
         raise Refusal(f"No plane mirrors {subject.armature.name} at rest: take its X axis.")
     return skeleton
@@ -249,7 +250,7 @@ def mirror(
         raise Refusal(
             f"No vertex of {name} that may change is on that side: take the other direction, or select some."
         )
-    triangles = subject.triangles()
+    triangles = subject.triangles
     across = rest - 2 * height[:, None] * normal
     found = matching.match(across, triangles[:, ::-1], rest, triangles, limit).some(rows)
     matching.check(found, f"the mirror image of {name}", name, limit)
@@ -258,7 +259,7 @@ def mirror(
     new[middle[rows]] = 0.5 * (new + dense[rows])[middle[rows]]
     result = dense.copy()
     most = max(_most(subject), int((dense > 0).sum(axis=1).max()))
-    result[rows] = _beside(dense[rows], _bounded(new, most), subject.locked())
+    result[rows] = _beside(dense[rows], _bounded(new, most), subject.holds.groups)
     return Painted(write(subject, result))
 
 
@@ -287,7 +288,7 @@ def _found_on_rig(armature, source: standing.Skin, copy, limit: float) -> matchi
     if lost.any():
         raise Refusal(f"{copy.name} has no finite position for vertex {int(lost.argmax())}.")
     rest = source.rest[source.moved]
-    found = matching.match(points, triangles_of(copy.data), rest, source.moved_triangles(), limit)
+    found = matching.match(points, triangles_of(copy.data), rest, source.moved_triangles, limit)
     matching.check(found, copy.name, armature.name, limit)
     return found
 
@@ -314,7 +315,7 @@ def transfer(context, armature, copies: list, limit: float) -> Generator[Step, N
         _check_copy(copy, armature)
     names = standing.bone_names(armature)
     source = standing.read_skin(armature, names)
-    dense = source.weights()[source.moved]
+    dense = source.weights[source.moved]
     most = max(armature.ossify.settings.influences, int((dense > 0).sum(axis=1).max()))
     handle, handles = Handle.of("objects", armature), [Handle.of("objects", copy) for copy in copies]
     found = []

@@ -191,7 +191,7 @@ def rejoin(context, armature) -> Rejoined:
     poses = [item.name for item in record.frames] if options.frames == "POSES" else None
     clips = _clips(armature, poses)
     skin = standing.read_skin(armature, names)
-    rest, dense, triangles = skin.rest[skin.moved], skin.weights()[skin.moved], skin.moved_triangles()
+    rest, dense, triangles = skin.rest[skin.moved], skin.weights[skin.moved], skin.moved_triangles
     body, moved = np.split(standing.rigid(_read(armature, [ROOT, *names])), [1], axis=1)
     rig = native.Rig(np.ascontiguousarray(moved[:, :, :3]), *standing.sparse(dense), rest.astype(np.float32))
     plan = _plan(armature, rig, triangles, options, names, bool(poses))

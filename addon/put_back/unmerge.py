@@ -93,7 +93,10 @@ def _weights(armature, merge: Merge, apart: _Apart) -> None:
         rows, numbers, weights, marks = merge.weights.get(key, (np.zeros(0, int),) * 4)
         if not len(rows) or rows.max() >= len(obj.data.vertices):
             continue
-        left = merge_notes.weight_marks(*memory.influences_of(obj, bones))[rows] == marks
+        left = (
+            merge_notes.weight_marks(*memory.influences_of(memory.groups_of(obj, bones), bones))[rows]
+            == marks
+        )
         left &= ~changes.held_vertices(obj.data)[rows]
         wanted = changes.dense_weights(numbers[left], weights[left], columns)
         weight_return.write(armature, obj, rows[left], wanted, names)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from . import memory
-from .changes import Changes
+from .changes import Changes, Seen
 from .memory import Bones, Snapshot
 
 _OF_BONES = ("names", "parents", "connected", "deforms", "lengths", "rests")
@@ -119,12 +119,11 @@ def _carry_meshes(record, then: Snapshot, noted: Snapshot, found: Changes) -> No
             noted.rest[new + rows] = then.rest[old + rows]
 
 
-def renew(armature, found: Changes) -> None:
-    """Notes the rig as it is after a refit, but for what the artist has changed, as found, and keeps."""
-    then = memory.last(armature)
+def renew(armature, seen: Seen) -> None:
+    """Notes the rig as it is after a refit, but for what the artist had changed, as was seen, and keeps."""
     memory.snapshot(armature)
     noted = memory.last(armature)
-    _carry_meshes(armature.ossify, then, noted, found)
+    _carry_meshes(armature.ossify, seen.then, noted, seen.changes)
     if armature.ossify.keep_rekeyed:
-        _still_rekeyed(noted.bones, noted.channels, noted.bones, found.rekeyed)
+        _still_rekeyed(noted.bones, noted.channels, noted.bones, seen.changes.rekeyed)
     memory.note(armature, noted)

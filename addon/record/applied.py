@@ -12,6 +12,7 @@ from ..base.meshes import matrix_of, positions
 from ..base.refusal import Refusal
 from ..base.surface import diagonal
 from . import memory
+from .changes import Seen
 
 _ALIKE = 1e-3  # of the size, and of a rotation: bones that differ by less have moved alike
 _NEARER = 1e-3  # of the size
@@ -45,10 +46,10 @@ def _distance(points: np.ndarray, shapes: np.ndarray) -> float:
     return float(np.sqrt(((shapes - points) ** 2).sum(axis=2).mean(axis=1).min()))
 
 
-def check(armature, now: memory.Snapshot, moved: list[str]) -> None:
-    """Refuses a rig that lies elsewhere than its motion; moved: bones that were, as far as is known."""
-    then = memory.last(armature)
-    if len(moved) < 2 or then is None or not len(then.rest):
+def check(armature, seen: Seen) -> None:
+    """Refuses a rig that lies elsewhere than its motion."""
+    then, now = seen.then, seen.now
+    if len(seen.changes.moved) < 2 or then is None or not len(then.rest):
         return
     size = diagonal(then.rest)
     found = _moved_alike(then.bones, now.bones, size)

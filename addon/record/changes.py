@@ -8,12 +8,14 @@ and of the changes those that are to be kept.
 from __future__ import annotations
 
 import dataclasses
+from typing import NamedTuple
 
 import numpy as np
 
 from ..base.surface import diagonal
 from ..base.words import counted, listed
 from ..rig import played, standing
+from ..rig.stand import Holds
 from . import memory, merge_notes
 
 HELD = "ossify_held"  # on bones, and as an attribute of vertices
@@ -38,6 +40,10 @@ class Changes:
     sculpted: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)  # mesh -> [v]
     retopologised: list[str] = dataclasses.field(default_factory=list)  # meshes
     removed: int = 0  # meshes
+    # what follows from these: of reparented bones those whose parent is still there, so that the artist hung
+    # them elsewhere, and bones that hung from one that is gone or that it hung from
+    rehung: list[str] = dataclasses.field(default_factory=list, compare=False)
+    bereft: list[str] = dataclasses.field(default_factory=list, compare=False)
 
     def lines(self, times: list[str]) -> list[tuple[str, str]]:
         """(kind, words) of what there is; times: the frames in words"""
@@ -87,7 +93,14 @@ def _compare_bones(found: Changes, then: memory.Bones, now: memory.Bones, size: 
         apart = np.abs(then.rests[a] - now.rests[b])
         if apart[:3, 3].max() > _MOVED * size or apart[:3, :3].max() > 100 * _MOVED:
             found.moved.append(now.names[b])
-    found.deleted = [then.names[a] for number, a in old.items() if number not in now.numbers]
+    gone = {number: a for number, a in old.items() if number not in now.numbers}
+    found.deleted = [then.names[a] for a in gone.values()]
+    hung = {number: then.parents[a] for number, a in old.items()}
+    near = {hung[number] for number in gone} | {number for number, above in hung.items() if above in gone}
+    pairs = list(zip(now.numbers, now.names, strict=True))
+    found.bereft = [name for number, name in pairs if number in near]
+    kept = set(now.numbers)
+    found.rehung = [name for number, name in pairs if name in found.reparented and hung[number] in kept]
 
 
 def _compare_channels(found: Changes, then: memory.Snapshot, now: memory.Snapshot, size: float) -> None:
@@ -186,20 +199,30 @@ def _note_merged(found: Changes, armature, now: memory.Bones) -> None:
             found.deleted.append(name)
 
 
-def find(armature, now: memory.Snapshot | None = None) -> Changes:
-    """Compares the rig, as it is `now`, with what was noted of it; a rig without notes has no changes."""
-    then = memory.last(armature)
-    found = Changes()
-    if then is None:
-        return found
-    now = now or memory.read(armature)
-    size = diagonal(then.rest) if len(then.rest) else 1.0
-    _compare_bones(found, then.bones, now.bones, size)
-    _compare_channels(found, then, now, size)
-    _compare_meshes(found, armature, then, now, size)
-    _compare_heirs(found, then, now)
-    _note_merged(found, armature, now.bones)
-    return found
+class Seen(NamedTuple):
+    """A rig as it is, and as it was noted."""
+
+    now: memory.Snapshot
+    changes: Changes
+    then: memory.Snapshot | None  # None: it never was
+
+
+def look(armature) -> Seen:
+    """Compares the rig with what was noted of it; one without notes has no changes."""
+    then, now, found = memory.last(armature), memory.read(armature), Changes()
+    if then is not None:
+        size = diagonal(then.rest) if len(then.rest) else 1.0
+        _compare_bones(found, then.bones, now.bones, size)
+        _compare_channels(found, then, now, size)
+        _compare_meshes(found, armature, then, now, size)
+        _compare_heirs(found, then, now)
+        _note_merged(found, armature, now.bones)
+    return Seen(now, found, then)
+
+
+def find(armature) -> Changes:
+    """What has changed."""
+    return look(armature).changes if memory.is_noted(armature) else Changes()
 
 
 def note(armature) -> list[tuple[str, str]]:
@@ -215,16 +238,6 @@ def note(armature) -> list[tuple[str, str]]:
 
 
 # ---- what is held
-
-
-@dataclasses.dataclass
-class Holds:
-    """True: held."""
-
-    groups: np.ndarray  # [b] weights of a bone
-    vertices: np.ndarray  # [v] weights of a vertex
-    rest: np.ndarray  # [v]
-    transforms: np.ndarray  # [f][b]
 
 
 def locked(pose_bone) -> bool:
@@ -265,9 +278,10 @@ def hold_vertices(mesh, rows: np.ndarray, held: bool) -> None:
 def holds(armature, skin: standing.Skin, names: list[str], changes: Changes) -> Holds:
     """All that is held of a rig, in the order of `names` and of the skin's vertices."""
     record = armature.ossify
-    groups = np.array([_group_is_locked(skin.meshes, name) for name in names])
+    meshes = skin.meshes
+    groups = np.array([_group_is_locked(meshes, name) for name in names])
     vertices, rest = np.zeros(len(skin.rest), bool), np.zeros(len(skin.rest), bool)
-    for obj, rows in zip(skin.meshes, skin.slices, strict=True):
+    for obj, rows in zip(meshes, skin.slices, strict=True):
         told = held_vertices(obj.data)
         vertices[rows] = told
         rest[rows] = told

@@ -16,6 +16,7 @@ import dataclasses
 import hashlib
 import json
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import bpy
@@ -184,6 +185,7 @@ class Snapshot:
     influences: np.ndarray  # [v][k] numbers of bones; -1: none
     weights: np.ndarray  # [v][k]
     rest: np.ndarray  # [v][3] in the objects' own space
+    groups: list[np.ndarray] | None = None  # of each mesh that is there, [v][b] as painted; None: long ago
 
 
 def _number_bones(armature) -> list[int]:
@@ -247,10 +249,23 @@ def meshes_of(armature) -> list:
     return [item.object for item in armature.ossify.meshes if item.object in moved]
 
 
-def influences_of(obj, bones: Bones) -> tuple[np.ndarray, np.ndarray]:
-    """[v][16] numbers of bones (-1: none) and weights, the strongest first"""
+def parts_of(armature, then: Snapshot, skin: standing.Skin) -> Iterator[tuple[object, slice, slice]]:
+    """(mesh object, its rows in the skin, its rows then)"""
+    starts, meshes = np.concatenate([[0], np.cumsum(then.counts)]), skin.meshes
+    for index, item in enumerate(armature.ossify.meshes):
+        if item.object in meshes:
+            rows = slice(int(starts[index]), int(starts[index + 1]))
+            yield item.object, skin.slices[meshes.index(item.object)], rows
+
+
+def groups_of(obj, bones: Bones) -> np.ndarray:
+    """[v][b] as painted, of the bones that deform"""
+    return standing.painted(obj, [bones.names[b] for b in np.flatnonzero(bones.deforms)])
+
+
+def influences_of(painted: np.ndarray, bones: Bones) -> tuple[np.ndarray, np.ndarray]:
+    """[v][16] numbers of bones (-1: none) and weights, the strongest first; painted: groups_of"""
     columns = np.flatnonzero(bones.deforms)
-    painted = standing.painted(obj, [bones.names[b] for b in columns])
     order = np.argsort(-painted, axis=1, kind="stable")[:, :_INFLUENCES]
     some = np.take_along_axis(painted, order, axis=1)
     numbers = np.where(some > 0, np.array(bones.numbers, np.int32)[columns][order], -1)
@@ -262,7 +277,7 @@ def read(armature) -> Snapshot:
     """The rig as it is now."""
     record, bones = armature.ossify, read_bones(armature)
     times, clips = played.times_of(armature), played.of(armature)
-    influences, weights, rests, counts, topology = [], [], [], [], []
+    influences, weights, rests, counts, topology, groups = [], [], [], [], [], []
     present = meshes_of(armature)
     for item in record.meshes:
         obj = item.object
@@ -270,7 +285,8 @@ def read(armature) -> Snapshot:
             counts.append(0)
             topology.append(0)
             continue
-        mine, some = influences_of(obj, bones)
+        groups.append(groups_of(obj, bones))
+        mine, some = influences_of(groups[-1], bones)
         influences.append(mine)
         weights.append(some)
         rests.append(positions(obj.data))
@@ -285,6 +301,7 @@ def read(armature) -> Snapshot:
         np.concatenate(influences or [np.empty((0, _INFLUENCES))]).astype(np.int32),
         np.concatenate(weights or [np.empty((0, _INFLUENCES), np.float32)]),
         np.concatenate(rests or [np.empty((0, 3), np.float32)]),
+        groups,
     )
 
 
@@ -336,10 +353,16 @@ def looks_of(armature) -> dict[str, dict]:
     return json.loads(mesh.get(_LOOKS, "{}")) if mesh is not None else {}
 
 
+def is_noted(armature) -> bool:
+    """Whether it is known what the rig was like."""
+    mesh = armature.ossify.memory
+    return mesh is not None and "bones" in mesh
+
+
 def last(armature) -> Snapshot | None:
     """The rig as it was noted; None: it never was."""
     mesh = armature.ossify.memory
-    if mesh is None or "bones" not in mesh:
+    if not is_noted(armature):
         return None
     words, meshes = json.loads(mesh["bones"]), json.loads(mesh["meshes"])
     count, vertices = len(words["numbers"]), sum(meshes["counts"])

@@ -94,7 +94,10 @@ class State:
             bones,
             memory.looks_now(armature),
             {action.name: key_copies.of(armature, action) for action in played.all_actions(armature)},
-            {key: memory.influences_of(obj, bones) for key, obj in meshes_of(armature).items()},
+            {
+                key: memory.influences_of(memory.groups_of(obj, bones), bones)
+                for key, obj in meshes_of(armature).items()
+            },
             {key: reference.bone for key, reference in named(armature).items()},
             [] if then is None else then.bones.numbers,
         )

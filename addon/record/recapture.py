@@ -12,6 +12,7 @@ from ..base.refusal import Refusal
 from ..motion import clips
 from ..motion.capture import Motion, Part
 from ..rig import build, played, standing
+from ..rig.stand import Standing
 from . import memory
 
 
@@ -83,27 +84,25 @@ def _captured(place: Place, handle: Handle) -> Generator[float, None, memory.Kep
     return memory.Kept(motion.frames, motion.rest)
 
 
-def motion_of(
-    place: Place, handle: Handle, skin: standing.Skin, wanted: str
-) -> Generator[float, None, Motion]:
-    """Of the vertices of the rig's skin."""
-    armature = handle.get()
+def motion_of(stands: Standing, wanted: str) -> Generator[float, None, Motion]:
+    """Of the vertices of the rig's skin; wanted: KEPT, or SOURCE to read it again."""
+    armature, place, skin = stands.armature, stands.place, stands.skin
     kept = memory.recall(armature) if wanted == "KEPT" else None
     if kept is None:
         if not sources_are_here(armature):
             raise Refusal(f"The source of {armature.name} is gone: choose another one with the same mesh.")
-        kept = yield from _captured(place, handle)
-        armature = handle.get()
-    record, skin.meshes = armature.ossify, memory.meshes_of(armature)
-    if [len(obj.data.vertices) for obj in skin.meshes] != [some.stop - some.start for some in skin.slices]:
+        kept = yield from _captured(place, stands.handle)
+        armature = stands.armature
+    record, meshes = armature.ossify, memory.meshes_of(armature)
+    if [len(obj.data.vertices) for obj in meshes] != [some.stop - some.start for some in skin.slices]:
         raise was_changed(armature)
     columns = memory.columns(armature)
     slices = {item.object: columns[i] for i, item in enumerate(record.meshes) if item.object}
-    rows = np.concatenate([np.arange(s.start, s.stop) for s in (slices[obj] for obj in skin.meshes)])
+    rows = np.concatenate([np.arange(s.start, s.stop) for s in (slices[obj] for obj in meshes)])
     back = np.linalg.inv(matrix_of(armature))
     parts = [
         Part(Handle.of("objects", obj), obj.name, some, back @ matrix_of(obj), [], True)
-        for obj, some in zip(skin.meshes, skin.slices, strict=True)
+        for obj, some in zip(meshes, skin.slices, strict=True)
     ]
     every = len(rows) == kept.frames.shape[1] and (np.diff(rows) == 1).all()
     return Motion(

@@ -17,7 +17,7 @@ from .. import native
 from ..base.surface import diagonal
 from ..base.words import counted
 from ..rig import played, rewrite, standing
-from .refit_start import Start
+from .facts import Facts
 
 _HELPS = 0.005  # percent of the size: a bone whose loss costs less helps nothing
 _LEADS = 0.5  # of a vertex's weight: with as much, a bone has a place of its own
@@ -25,13 +25,13 @@ _LEAST = 0.01  # of the size: what half of a bone counts for at least
 _FAINT = 0.01  # a share below it is none
 
 
-def idle(armature, start: Start, solved: native.Rig, costs: np.ndarray) -> list[str]:
+def idle(armature, facts: Facts, solved: native.Rig, costs: np.ndarray) -> list[str]:
     """Of the bones that claimed vertices those that help nothing; costs [b] as native.bone_costs has them."""
     if armature.ossify.settings.bone_kind == "FLEXIBLE":
         return []  # they could not follow a bone that stretches
     strongest, actions, found = solved.dense_weights().max(axis=0), played.made(armature) or [None], []
-    for name in start.claims:
-        b = start.names.index(name)
+    for name in facts.claims:
+        b = facts.names.index(name)
         free = all(rewrite.is_plain(armature, action, name) for action in actions)
         if free and costs[b] <= _HELPS and strongest[b] < _LEADS:
             found.append(name)
@@ -88,23 +88,21 @@ def _words(name: str, donor: str | None, count: int) -> str:
     )
 
 
-def double(armature, start: Start, rig: native.Rig, most: int) -> native.Rig:
-    """The rig with the bones that were set aside, each as a double of the one around it; notes are taken."""
+def double(armature, facts: Facts, rig: native.Rig, most: int) -> tuple[native.Rig, list[str]]:
+    """The rig with the bones that were set aside, each as a double of the one around it; and notes."""
     dense, transforms = rig.dense_weights().astype(np.float64), [rig.transforms]
-    points, count = rig.rest.astype(np.float64), rig.bones
-    start.doubled = []
-    for name in start.aside:
-        b, bone = start.names.index(name), armature.data.bones[name]
-        share = np.where(start.held.vertices, 0, _around(bone, points))
-        donor = _donor(armature, bone, start.names, dense[:, :count], share, start.held.groups[:count])
+    points, count, held, notes = rig.rest.astype(np.float64), rig.bones, facts.held, []
+    for name in facts.aside:
+        b, bone = facts.names.index(name), armature.data.bones[name]
+        share = np.where(held.vertices, 0, _around(bone, points))
+        donor = _donor(armature, bone, facts.names, dense[:, :count], share, held.groups[:count])
         taken = np.zeros(len(dense)) if donor is None else _handed_over(dense, donor, share, most)
         if donor is None:
-            transforms.append(start.transforms[:, b : b + 1, :3].astype(np.float32))
+            transforms.append(facts.stands.transforms[:, b : b + 1, :3].astype(np.float32))
         else:
             dense[:, donor] -= taken
             transforms.append(rig.transforms[:, donor : donor + 1])
         dense = np.concatenate([dense, taken[:, None]], axis=1)
-        words = _words(name, None if donor is None else start.names[donor], int((taken > 0).sum()))
-        start.doubled.append(words)
+        notes.append(_words(name, None if donor is None else facts.names[donor], int((taken > 0).sum())))
     moved = np.ascontiguousarray(np.concatenate(transforms, axis=1))
-    return native.Rig(moved, *standing.sparse(dense), rig.rest)
+    return native.Rig(moved, *standing.sparse(dense), rig.rest), notes

@@ -34,11 +34,9 @@ def numbers_of(changes: Changes, then: memory.Bones, now: memory.Bones) -> list[
 def weights_of(armature, then: memory.Snapshot, skin: standing.Skin, numbers: list[int]) -> np.ndarray:
     """[v][gap]"""
     found = np.zeros((len(skin.rest), len(numbers)), np.float32)
-    starts, columns = np.concatenate([[0], np.cumsum(then.counts)]), {n: b for b, n in enumerate(numbers)}
-    for index, item in enumerate(armature.ossify.meshes):
-        if item.object in skin.meshes:
-            here, there = skin.slices[skin.meshes.index(item.object)], slice(*starts[index : index + 2])
-            found[here] = dense_weights(then.influences[there], then.weights[there], columns)
+    columns = {number: b for b, number in enumerate(numbers)}
+    for _, here, there in memory.parts_of(armature, then, skin):
+        found[here] = dense_weights(then.influences[there], then.weights[there], columns)
     return found
 
 

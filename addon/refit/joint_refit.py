@@ -11,7 +11,6 @@ import numpy as np
 from mathutils import Vector
 
 from ..native import Skeleton
-from ..record import memory
 from ..record.changes import HELD, PLACED, Changes
 from ..rig import keys, rewrite, standing
 
@@ -22,15 +21,9 @@ _SHORTEST = 0.1  # of a bone's length: one that would be shorter goes along as a
 def _beside(armature, changes: Changes) -> set[str]:
     """Bones that hung from one that is gone, what that hung from, what is above bones that are new; and the
     bones that these hang from or that hang from them."""
-    then, now = memory.last(armature).bones, memory.read_bones(armature)
-    name_of = dict(zip(now.numbers, now.names, strict=True))
-    gone = {number for number in then.numbers if number not in name_of}
-    found = {above for number, above in zip(then.numbers, then.parents, strict=True) if number in gone}
-    found |= {number for number, above in zip(then.numbers, then.parents, strict=True) if above in gone}
     bones = armature.data.bones
-    near = [bones[name_of[number]] for number in found if number in name_of]
-    near += [bones[name].parent for name in changes.added if bones[name].parent]
-    return _around(near)
+    near = [bones[name] for name in changes.bereft]
+    return _around(near + [bones[name].parent for name in changes.added if bones[name].parent])
 
 
 def _around(near: list) -> set[str]:
@@ -44,18 +37,10 @@ def beside_leaving(armature, left: list[str]) -> set[str]:
     return _around([other for bone in bones for other in (bone.parent, *bone.children) if other])
 
 
-def _rehung(armature, changes: Changes) -> set[str]:
-    """Bones that the artist hung elsewhere; what hung from a bone that is gone was not."""
-    then, now = memory.last(armature).bones, memory.read_bones(armature)
-    number_of = dict(zip(now.names, now.numbers, strict=True))
-    above = dict(zip(then.numbers, then.parents, strict=True))
-    return {name for name in changes.reparented if above[number_of[name]] in now.numbers}
-
-
 def own(armature, changes: Changes) -> set[str]:
     """Bones that the artist added, moved or hung elsewhere, since the last refit or before."""
     placed = {bone.name for bone in armature.data.bones if bone.get(PLACED)}
-    return {*changes.moved, *changes.added, *_rehung(armature, changes), *placed}
+    return {*changes.moved, *changes.added, *changes.rehung, *placed}
 
 
 def note_own(armature, changes: Changes) -> None:

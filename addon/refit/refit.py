@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .. import native
 from ..base.handles import Place
 from ..base.steps import Clock, Step, each, step
 from ..motion.capture import Motion
@@ -24,10 +23,9 @@ from ..record import amend, memory, rig_record
 from ..record.changes import Changes, note
 from ..record.recapture import motion_of
 from ..rig import heat, played, report, standing
-from . import joint_refit, refit_check, refit_start, refit_write, relocation
-from .refit_start import Start, start_of
-from .refit_trial import Read, best, measured
-from .refit_write import Written
+from . import joint_refit, refit_check, refit_write, relocation
+from .facts import Facts, facts_of, tracked
+from .refit_trial import Attempt, best, measured, wake
 
 _RISEN = 1e-5  # relative: an error that is larger by more has risen
 _ROUNDING = 1e-6  # of the size: what it may rise by when new bones are given vertices
@@ -52,15 +50,15 @@ class Refitted(NamedTuple):
     notes: list[str]  # for the artist, a sentence each
 
 
-def _by_bone(start: Start, rig: native.Rig, before: report.Report, after: report.Report) -> list[Line]:
-    """Weighed by what each bone moves."""
-    dense = rig.dense_weights().astype(np.float64)
+def _by_bone(facts: Facts, dense: np.ndarray, before: report.Report, after: report.Report) -> list[Line]:
+    """Weighed by what each bone moves, dense [v][b]."""
+    dense = dense.astype(np.float64)
     mass = np.maximum(dense.sum(axis=0), 1e-12)
 
     def rms(found: report.Report) -> np.ndarray:
         return 100 / found.size * np.sqrt(found.vertex_error**2 @ dense / mass)
 
-    names = start.names[: rig.bones]  # without those that found no vertex
+    names = facts.names[: dense.shape[1]]  # without those that found no vertex
     return [Line(*line) for line in zip(names, rms(before).tolist(), rms(after).tolist(), strict=True)]
 
 
@@ -71,21 +69,34 @@ def _by_mesh(motion: Motion, before: report.Report, after: report.Report) -> lis
     return [Line(p.name, rms(before, p.vertices), rms(after, p.vertices)) for p in motion.parts]
 
 
-def _finish(armature, start: Start, wanted: Written, result: Refitted) -> None:
-    """Into the rig itself."""
-    meshes = memory.meshes_of(armature)
-    if result.written:
-        others = refit_start.tracked(armature, start.names, start.rebased)
-        refit_write.write(armature, meshes, start, wanted)
-        relocation.dress(armature, wanted.moves)
-        refit_write.write_tracked(armature, start, wanted, others)
-        joint_refit.note_own(armature, result.changes)
-        amend.renew(armature, result.changes)
-        if armature.ossify.looked:  # what is kept stays listed
-            armature.ossify.looked = bool(note(armature))
+def _notes(armature, tried: Attempt, mine, options: RefitOptions) -> list[str]:
+    """On what was written; mine [b]: bones that might have left"""
+    facts, moves = tried.facts, tried.wanted.moves
+    asked = options.move_idle == "ALWAYS"
+    left = relocation.notes(mine, moves, asked, relocation.limit(armature, options))
+    elsewhere = facts.rebased.any() or bool(tried.wanted.heads)
+    others = played.left_alone(armature) if elsewhere else []
+    return [*facts.notes, *tried.solved.notes, *left, *others]
+
+
+def _write(armature, tried: Attempt) -> None:
+    """Into the rig itself, and onto its notes."""
+    facts, wanted, changes = tried.facts, tried.wanted, tried.facts.seen.changes
+    others = tracked(armature, facts)
+    refit_write.write(armature, facts.skin.meshes, facts, wanted)
+    relocation.dress(armature, wanted.moves)
+    refit_write.write_tracked(armature, facts, wanted, others)
+    joint_refit.note_own(armature, changes)
+    amend.renew(armature, facts.seen)
+    if armature.ossify.looked:  # what is kept stays listed
+        armature.ossify.looked = bool(note(armature))
+
+
+def _show(armature, facts: Facts, result: Refitted) -> None:
+    """On its record and its meshes."""
     rig_record.note_refit(armature.ossify, result)
-    for obj, rows in zip(meshes, start.skin.slices, strict=True):
-        percent = 100 / result.after.size
+    percent = 100 / result.after.size
+    for obj, rows in zip(facts.skin.meshes, facts.skin.slices, strict=True):
         after, before = result.after.vertex_error[rows] * percent, result.before.vertex_error[rows] * percent
         heat.store(obj.data, after)
         heat.store(obj.data, after - before, heat.CHANGE)
@@ -97,40 +108,34 @@ def refit(
 ) -> Generator[Step, None, Refitted]:
     """bones: names of those that are selected; vertices: object name -> [v] likewise. They count if the
     options say so."""
-    clock = Clock()
-    now, changes = refit_check.check(armature)
+    clock, seen = Clock(), refit_check.check(armature)
     if options.motion == "SOURCE":
         memory.check(armature.ossify.settings.options())
-    rig = Read.of(armature, now)
     place = Place.of(scene, view_layer)
-    start = start_of(armature, options, changes, set(bones), vertices or {})
-    mine = start.mine
+    facts = facts_of(place, armature, seen, options, set(bones), vertices)
+    mine = facts.mine
     yield step("Reading", 0.0)
-    reading = motion_of(place, rig.handle, start.skin, options.motion)
-    motion = yield from each("Reading", reading, 0.0, 0.5)
+    motion = yield from each("Reading", motion_of(facts.stands, options.motion), 0.0, 0.5)
     yield step("Reading", 0.5)
-    before = yield from each("Reading", measured(rig, start, motion), 0.5, 1.0)
+    facts, before = yield from each("Reading", measured(facts, motion), 0.5, 1.0)
     clock.lap("read")
-    most = before.rms * (1 + _RISEN) + (_ROUNDING * before.size if start.new else 0.0)
-    tried = yield from best(most, rig, start, motion, options, clock)
-    start, solved, wanted, after, _ = tried
-    armature = rig.wake(start)
-    written = after.rms <= most
-    after = after if written else before
+    most = before.rms * (1 + _RISEN) + (_ROUNDING * before.size if facts.new else 0.0)
+    tried = yield from best(most, facts, motion, options, clock)
+    armature, facts = wake(tried.facts), tried.facts
+    written = tried.after.rms <= most
+    after = tried.after if written else before
     after.seconds = clock.seconds
-    shown = solved if written else standing.replayable(start.rig)
-    lines = _by_bone(start, shown, before, after), _by_mesh(motion, before, after)
-    asked = options.move_idle == "ALWAYS"
-    left = relocation.notes(mine, wanted.moves, asked, relocation.limit(armature, options))
-    notes = [*start.notes, *start.doubled, *left] if written else []
-    elsewhere = start.rebased.any() or bool(wanted.heads)
-    notes += played.left_alone(armature) if written and elsewhere else []
+    shown = tried.wanted.dense if written else standing.replayable(facts.rig).dense_weights()
+    lines = _by_bone(facts, shown, before, after), _by_mesh(motion, before, after)
+    notes = _notes(armature, tried, mine, options) if written else []
     after.notes = [*after.notes, *notes]
-    result = Refitted(armature, written, before, after, *lines, changes, notes)
+    result = Refitted(armature, written, before, after, *lines, seen.changes, notes)
     replaced = written and options.motion == "SOURCE" and len(motion.parts) == len(armature.ossify.meshes)
     keeping = motion, armature.ossify.settings.options()
     file = memory.store(armature, *keeping) if replaced else ""  # it may fail, while the rig is as it was
-    _finish(armature, start, wanted, result)
+    if written:
+        _write(armature, tried)
+    _show(armature, facts, result)
     if replaced:  # it is the rig's motion from now on
         memory.keep(armature, *keeping, file)
     place.get()[1].update()  # what was given may have gone with an undo

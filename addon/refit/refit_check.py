@@ -8,7 +8,7 @@ from .. import native
 from ..base.refusal import Refusal
 from ..motion import sources
 from ..record import applied, memory, renamed
-from ..record.changes import Changes, find
+from ..record.changes import Seen, look
 from ..record.recapture import sources_are_here
 from ..rig import played, standing
 
@@ -28,7 +28,7 @@ def trouble(armature) -> str | None:
             return (
                 f"{item.object.name} is in {item.object.mode.replace('_', ' ').title()} Mode: leave it first."
             )
-    if record.memory is None or "bones" not in record.memory:
+    if not memory.is_noted(armature):
         return f"{armature.name} remembers nothing of how it was made: convert its source again."
     if not memory.meshes_of(armature):
         return _no_mesh(armature)
@@ -57,7 +57,7 @@ def _no_motion(armature) -> str:
     )
 
 
-def check(armature) -> tuple[memory.Snapshot, Changes]:
+def check(armature) -> Seen:
     """Refuses what cannot be refitted; the rig as it is, and what has changed."""
     native.library()
     sentence = trouble(armature)
@@ -65,12 +65,11 @@ def check(armature) -> tuple[memory.Snapshot, Changes]:
         raise Refusal(sentence)
     standing.check(armature)
     renamed.check(armature)
-    now = memory.read(armature)
-    changes = find(armature, now)
-    if changes.retopologised:
+    seen = look(armature)
+    if seen.changes.retopologised:
         raise Refusal(
-            f"{changes.retopologised[0]} has other vertices or edges than when the rig was made: the motion"
-            " does not fit it any more. Undo that, or convert the source again."
+            f"{seen.changes.retopologised[0]} has other vertices or edges than when the rig was made: the"
+            " motion does not fit it any more. Undo that, or convert the source again."
         )
-    applied.check(armature, now, changes.moved)
-    return now, changes
+    applied.check(armature, seen)
+    return seen

@@ -9,82 +9,104 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Generator
+from typing import NamedTuple
 
 import numpy as np
 
 from .. import native
-from ..base.handles import Handle
 from ..base.steps import Step, step, watch
 from ..motion.capture import Motion
-from ..options.options import Options, RefitOptions
+from ..native.nouns import HELD
+from ..options.options import RefitOptions
+from ..record import reading
 from ..rig import standing
+from ..rig.stand import hanging
 from . import claims, gaps, joint_refit, relocation
-from .refit_start import Start
+from .facts import Facts
+from .relocation import Moves
 
 _WITH_CLAIMS = 0.6  # of the solving, when some bones may have claimed in vain
 _ROUND = 0.5  # of the solving, when there are two rounds of it
 _LOOKING = 0.7  # of the solving, when bones may leave their places
-_HELD = ("held_transforms", "held_vertices", "held_groups", "held_rest")
+
+Looked = tuple[native.Rig, np.ndarray]  # the rig with bones in other places, and [b] which have left
 
 
-def _settings(record, options: RefitOptions, start: Start) -> native.Settings:
-    settings: Options = record.settings.options()
-    if options.quality != "RIG":
-        settings.quality = options.quality
-    chosen = settings.solver()
-    chosen.budget_kind, chosen.budget = "none", 0.0
-    chosen.bones = min(start.rig.bones + len(start.claims), native.MAX_BONES)
-    if start.held.rest.all():
-        chosen.rest_mode = "fixed"
-    fixed = start.held.vertices
-    used = (start.rig.influence_bones >= 0).sum(axis=1)
-    most = int(used[fixed].max()) if fixed.any() else 1
-    groups = np.flatnonzero(start.held.groups)
+class Way(NamedTuple):
+    """How an attempt goes about it."""
+
+    tied: bool  # bones that only turn do so in the solver, too
+    fills: bool = False  # bones that may leave go where deleted ones were, and look for no other place
+    looked: Looked | None = None  # where they go, if that is known
+
+
+class Solved(NamedTuple):
+    facts: Facts  # some bones may have been set aside
+    looked: Looked | None
+    given: native.Rig  # that it began with: bones that claim have vertices
+    rig: native.Rig  # of all vertices
+    info: native.Info
+    moves: Moves  # of bones that left
+    heads: dict[str, np.ndarray]  # of bones whose joints are elsewhere
+    notes: list[str]  # on bones that were set aside
+
+
+class _Problem(NamedTuple):
+    """What the library is given: all vertices but those that are held and follow no bone."""
+
+    motion: Motion
+    settings: native.Settings
+    rows: np.ndarray  # [r] of the skin
+    poses: tuple  # rest [r][3], frames [f][r][3], triangles
+
+    @classmethod
+    def of(cls, facts: Facts, motion: Motion, options: RefitOptions) -> _Problem:
+        lost = facts.held.vertices & (facts.rig.influence_bones < 0).all(axis=1)
+        rows, number = np.flatnonzero(~lost), np.cumsum(~lost) - 1
+        triangles = number[motion.triangles[(~lost)[motion.triangles].all(axis=1)]].astype(np.int32)
+        rest = None if motion.rest is None else np.ascontiguousarray(motion.rest[rows])
+        poses = rest, np.ascontiguousarray(motion.frames[:, rows]), triangles
+        return cls(motion, _settings(facts, options), rows, poses)
+
+    def begin(self, given: native.Rig, **more) -> native.Job:
+        """more: other fields of the settings"""
+        return native.Job.start(
+            native.decompose, *self.poses, dataclasses.replace(self.settings, **more), given
+        )
+
+
+def _influences(facts: Facts) -> int:
+    """As many as a held vertex has; with held groups, one more than any vertex has of those."""
+    bones, held, groups = facts.rig.influence_bones, facts.held.vertices, np.flatnonzero(facts.held.groups)
+    most = int((bones >= 0).sum(axis=1)[held].max(initial=1))
     if len(groups):
-        most = max(most, int(np.isin(start.rig.influence_bones, groups).sum(axis=1).max()) + 1)
-    chosen.influences = min(max(chosen.influences, most), native.MAX_INFLUENCES)
-    return chosen
+        most = max(most, int(np.isin(bones, groups).sum(axis=1).max()) + 1)
+    return most
 
 
-def _awake(handle: Handle, start: Start):
-    """The armature after a step, in which the artist may have undone or changed something."""
-    return standing.with_bones(handle.get(), start.names)
+def _settings(facts: Facts, options: RefitOptions) -> native.Settings:
+    made = facts.stands.options
+    more = {} if options.quality == "RIG" else {"quality": options.quality.lower()}
+    if not facts.held.rest.all():
+        more["rest_mode"] = made.solver().rest_mode
+    bones = facts.rig.bones + len(facts.claims)
+    return facts.stands.settings(bones, max(made.influences, _influences(facts)), **more)
 
 
-def _claim(start: Start, poses, settings: native.Settings, bones, rows: np.ndarray) -> None:
-    """Gives each bone that the artist added the vertices around the place where it was put."""
-    start.claimed, points = start.rig, start.rig.rest[rows].astype(np.float64)
-    for name in list(start.claims):
-        bone = bones[name]
-        middle = (np.array(bone.head_local) + np.array(bone.tail_local)) / 2
-        vertex = int(np.argmin(np.linalg.norm(points - middle, axis=1)))
-        given = _weighted(_holding(start, rows), poses, settings)
-        try:
-            grown = native.add_bone(*poses, given, vertex=vertex, settings=settings)
-        except native.OssifyError as error:
-            if error.status != native.Status.BAD_ARGUMENT:
-                raise
-            start.set_aside([name])  # what is there is held
-            continue
-        start.claimed = _whole(start.claimed, grown, rows)
+# ---- rigs of some vertices
 
 
-def _weighted(rig: native.Rig, poses, settings: native.Settings) -> native.Rig:
-    """The same with weights for the vertices that have lost theirs, as the bones move."""
-    bare = (rig.influence_bones < 0).all(axis=1)
-    if not bare.any():
-        return rig
-    held = {"held_transforms": np.ones(rig.transforms.shape[:2], bool), "held_vertices": ~bare}
-    settings = dataclasses.replace(settings, rest_mode="fixed")
-    solved, _ = native.decompose(*poses, settings, dataclasses.replace(rig, **held))
-    found = {name: getattr(solved, name) for name in ("influence_bones", "influence_weights")}
-    return dataclasses.replace(rig, **found)
-
-
-def _part(rig: native.Rig, rows: np.ndarray) -> native.Rig:
-    """The rig of some vertices."""
+def _part(facts: Facts, rig: native.Rig, rows: np.ndarray) -> native.Rig:
+    """The rig of some vertices, with what is held of it."""
+    held = {
+        "held_transforms": ~facts.free[:, : rig.bones],
+        "held_vertices": facts.held.vertices[rows],
+        "held_groups": facts.held.groups[: rig.bones],
+        "held_rest": facts.held.rest[rows],
+    }
+    held = {name: np.ascontiguousarray(a, np.uint8) if a.any() else None for name, a in held.items()}
     arrays = (rig.influence_bones[rows], rig.influence_weights[rows], rig.rest[rows])
-    return native.Rig(rig.transforms, *map(np.ascontiguousarray, arrays))
+    return native.Rig(rig.transforms, *map(np.ascontiguousarray, arrays), **held)
 
 
 def _whole(rig: native.Rig, part: native.Rig, rows: np.ndarray) -> native.Rig:
@@ -102,130 +124,159 @@ def _whole(rig: native.Rig, part: native.Rig, rows: np.ndarray) -> native.Rig:
     return native.Rig(part.transforms, bones, weights, rest)
 
 
-def _holding(start: Start, rows: np.ndarray) -> native.Rig:
-    """The rig of some vertices, with what is held of it."""
-    count = start.claimed.bones
-    held = {
-        "held_transforms": ~start.free[:, :count],
-        "held_vertices": start.held.vertices[rows],
-        "held_groups": start.held.groups[:count],
-        "held_rest": start.held.rest[rows],
-    }
-    held = {name: np.ascontiguousarray(a, np.uint8) if a.any() else None for name, a in held.items()}
-    return dataclasses.replace(_part(start.claimed, rows), **held)
+# ---- bones that claim vertices
 
 
-def _skeleton(armature, start: Start, motion: Motion, settings, parents: np.ndarray) -> native.Skeleton:
-    """The one that stands: joints are the heads of its bones; those that also move are roots."""
-    bones, names = armature.data.bones, start.names[: start.claimed.bones]
-    pairs = [(int(parent), b) for b, parent in enumerate(parents) if parent >= 0]
-    wishes = armature.ossify.settings.options().wishes(demanded=pairs)
-    skeleton = native.connect(standing.replayable(start.claimed), motion.triangles, wishes, settings)
-    kinds = [
-        "root" if parents[b] < 0 else kind if skeleton.parents[b] == parents[b] else "ball"
-        for b, kind in enumerate(skeleton.kinds)
-    ]
-    heads = np.array([start.moves.heads.get(n, bones[n].head_local) for n in names], np.float64)
-    roots = np.flatnonzero(parents < 0)
-    return skeleton._replace(root=int(roots[0]), parents=parents, joints=heads, kinds=kinds)
+def _weighted(rig: native.Rig, problem: _Problem) -> native.Rig:
+    """The same with weights for the vertices that have lost theirs, as the bones move."""
+    bare = (rig.influence_bones < 0).all(axis=1)
+    if not bare.any():
+        return rig
+    held = {"held_transforms": np.ones(rig.transforms.shape[:2], bool), "held_vertices": ~bare}
+    settings = dataclasses.replace(problem.settings, rest_mode="fixed")
+    solved, _ = native.decompose(*problem.poses, settings, dataclasses.replace(rig, **held))
+    found = {name: getattr(solved, name) for name in ("influence_bones", "influence_weights")}
+    return dataclasses.replace(rig, **found)
 
 
-def _may_tie(start: Start, parents: np.ndarray) -> bool:
+def _claim(facts: Facts, problem: _Problem, armature) -> tuple[Facts, native.Rig]:
+    """Each bone that the artist added gets the vertices around the place where it was put; the rig with
+    them."""
+    rig, points = facts.rig, facts.rig.rest[problem.rows].astype(np.float64)
+    for name in facts.claims:
+        bone = armature.data.bones[name]
+        middle = (np.array(bone.head_local) + np.array(bone.tail_local)) / 2
+        vertex = int(np.argmin(np.linalg.norm(points - middle, axis=1)))
+        given = _weighted(_part(facts, rig, problem.rows), problem)
+        try:
+            grown = native.add_bone(*problem.poses, given, vertex=vertex, settings=problem.settings)
+        except native.OssifyError as error:
+            if error.status != native.Status.BAD_ARGUMENT:
+                raise
+            facts = facts.without_claims([name])  # what is there is held
+            continue
+        rig = _whole(rig, grown, problem.rows)
+    return facts, rig
+
+
+# ---- bones that leave their places
+
+
+def _look(
+    facts: Facts, way: Way, given: native.Rig, problem: _Problem, first: float, last: float
+) -> Generator[Step, None, Looked]:
+    mine = facts.mine[: given.bones]
+    if way.fills:
+        some = [gap._replace(weights=gap.weights[problem.rows]) for gap in facts.gaps]
+        return gaps.fill(given, problem.poses, problem.settings, mine, some)
+    asked = problem.poses, problem.settings, mine, problem.motion, first, last
+    return (yield from relocation.look(given, *asked))
+
+
+def _moves(facts: Facts, way: Way, looked: Looked, problem: _Problem) -> Moves:
+    """Where those that have left go to, and hang."""
+    found, left = looked
+    if not left.any():
+        return Moves()
+    names, rig = facts.names[: found.bones], standing.replayable(found)
+    given = problem.poses[2], problem.settings, left, facts.loose, way.fills
+    return relocation.plan(reading.glance(facts.stands), names, rig, *given)
+
+
+# ---- the motion
+
+
+def may_tie(facts: Facts, parents: np.ndarray) -> bool:
     """Whether bones can only turn in the solver; parents [b]: of those that do so in the rig, else -1"""
-    return bool((parents >= 0).any()) and bool(start.free.all()) and not start.held.groups.any()
+    return bool((parents >= 0).any()) and bool(facts.free.all()) and not facts.held.groups.any()
 
 
-def may_tie(armature, start: Start) -> bool:
-    """The same of the rig as it stands."""
-    return _may_tie(start, standing.turning_parents(armature, start.names, start.pinned))
+def _let_turn(
+    facts: Facts, claimed, given: native.Rig, problem: _Problem, moves: Moves, parents, first, last
+) -> Generator[Step, None, tuple]:
+    """The rig with bones that only turn about the joints that stand; and heads, of joints that may not."""
+    armature, names = reading.glance(facts.stands), facts.names[: given.bones]
+    pairs = [(int(parent), b) for b, parent in enumerate(parents) if parent >= 0]
+    wishes = facts.stands.options.wishes(demanded=pairs)
+    # all vertices say what joints are like, also those that are not solved
+    like = native.connect(standing.replayable(claimed), problem.motion.triangles, wishes, problem.settings)
+    heads = np.array([moves.heads.get(n, h) for n, h in zip(names, facts.stands.heads, strict=False)])
+    beside = joint_refit.beside_leaving(armature, moves.left) & facts.may_be_loose
+    loose, rehung = facts.loose | beside, set(moves.parents)
+    joints = np.array([name not in loose | rehung for name in names], np.uint8)
+    given = dataclasses.replace(given, held_transforms=None)
+    skeleton = hanging(parents, heads, like)
+    job = native.Job.start(
+        native.articulate, *problem.poses, given, skeleton, problem.settings, held_joints=joints
+    )
+    solved, skeleton, info = yield from watch(job, problem.motion, first, last)
+    armature = reading.glance(facts.stands)
+    moves.heads |= joint_refit.moved(armature, names, skeleton, rehung)
+    return solved, info, joint_refit.moved(armature, names, skeleton, loose - rehung)
 
 
-def _let_move(poses, settings, given: native.Rig, motion: Motion, again: bool, first: float, last: float):
+def _let_move(
+    given: native.Rig, problem: _Problem, again: bool, first: float, last: float
+) -> Generator[Step, None, tuple]:
     """The rig with all of its bones free to move; again: a second round, with the room that the first made"""
     middle = first + _ROUND * (last - first) if again else last
-    solved, info = yield from watch(
-        native.Job.start(native.decompose, *poses, settings, given), motion, first, middle
-    )
+    solved, info = yield from watch(problem.begin(given), problem.motion, first, middle)
     if again:
-        held = {name: getattr(given, name) for name in _HELD}
-        given = dataclasses.replace(solved, **held)
-        solved, info = yield from watch(
-            native.Job.start(native.decompose, *poses, settings, given), motion, middle, last
-        )
+        given = _holding_as(given, solved)
+        solved, info = yield from watch(problem.begin(given), problem.motion, middle, last)
     return solved, info
 
 
-def _relocated(
-    handle: Handle, start: Start, given: native.Rig, rows, poses, settings, motion, first: float, last: float
-):
-    """The rig to start from when bones may leave their places; where they go to is noted. If none does, the
-    looking has still found what those that stay should move."""
-    mine, names = start.mine[: given.bones], start.names[: given.bones]
-    if start.looked is None and start.fills:
-        some = [gap._replace(weights=gap.weights[rows]) for gap in start.gaps]
-        start.looked = gaps.fill(given, poses, settings, mine, some)
-    elif start.looked is None:
-        start.looked = yield from relocation.look(given, poses, settings, mine, motion, first, last)
-    found, left = start.looked
-    start.moves = relocation.Moves()
-    if left.any():
-        given_to = names, standing.replayable(found), poses[2], settings, left, start.loose, start.fills
-        start.moves = relocation.plan(_awake(handle, start), *given_to)
-    return dataclasses.replace(found, **{name: getattr(given, name) for name in _HELD})
+def _holding_as(given: native.Rig, rig: native.Rig) -> native.Rig:
+    """The rig with what is held of the given one."""
+    return dataclasses.replace(rig, **{name: getattr(given, name) for name in HELD})
 
 
-def _fit(handle: Handle, start: Start, motion: Motion, options, first: float, last: float):
-    """The rig of all vertices as solved without what is set aside, the solver's info, and what the loss of
-    each bone would cost, [b], if some have claimed vertices."""
-    settings = _settings(handle.get().ossify, options, start)
-    lost = start.held.vertices & (start.rig.influence_bones < 0).all(axis=1)  # they do not move
-    rows = np.flatnonzero(~lost)
-    number = np.cumsum(~lost) - 1
-    triangles = number[motion.triangles[(~lost)[motion.triangles].all(axis=1)]].astype(np.int32)
-    rest = None if motion.rest is None else np.ascontiguousarray(motion.rest[rows])
-    poses = rest, np.ascontiguousarray(motion.frames[:, rows]), triangles
+# ---- all of it
+
+
+def _fit(
+    facts: Facts, way: Way, motion: Motion, options: RefitOptions, first: float, last: float
+) -> Generator[Step, None, tuple[Solved, np.ndarray | None]]:
+    """Without what is set aside; and what the loss of each bone would cost, [b], if some claim vertices."""
+    problem = _Problem.of(facts, motion, options)
     yield step("Solving", first)
-    _claim(start, poses, settings, _awake(handle, start).data.bones, rows)
-    given = _holding(start, rows)
-    names = start.names[: given.bones]
-    if start.mine is not None and start.mine.any():
+    facts, claimed = _claim(facts, problem, reading.glance(facts.stands))
+    given = _part(facts, claimed, problem.rows)
+    looked, moves = way.looked, Moves()
+    if facts.may_leave:
         middle = first + _LOOKING * (last - first)
-        given = yield from _relocated(handle, start, given, rows, poses, settings, motion, first, middle)
-        first = middle
-    armature = _awake(handle, start)
-    parents = standing.turning_parents(armature, names, start.pinned)
-    articulated = armature.ossify.settings.skeleton == "ARTICULATED"
-    parents = relocation.turning(start.moves, names, parents, articulated)
-    if start.tied and _may_tie(start, parents):
-        skeleton = _skeleton(armature, start, motion, settings, parents)
-        beside = joint_refit.beside_leaving(armature, start.moves.left) & start.may_be_loose
-        loose, rehung = start.loose | beside, set(start.moves.parents)
-        joints = np.array([name not in loose | rehung for name in names], np.uint8)
-        given = dataclasses.replace(given, held_transforms=None)
-        job = native.Job.start(native.articulate, *poses, given, skeleton, settings, held_joints=joints)
-        solved, skeleton, info = yield from watch(job, motion, first, last)
-        armature = _awake(handle, start)
-        start.heads = joint_refit.moved(armature, names, skeleton, loose - rehung)
-        start.moves.heads |= joint_refit.moved(armature, names, skeleton, rehung)
+        if looked is None:
+            looked = yield from _look(facts, way, given, problem, first, middle)
+        moves = _moves(facts, way, looked, problem)
+        given, first = _holding_as(given, looked[0]), middle
+    names, heads = facts.names[: given.bones], {}
+    articulated = facts.stands.options.skeleton == "ARTICULATED"
+    parents = relocation.turning(moves, names, facts.turning(names), articulated)
+    if way.tied and may_tie(facts, parents):
+        tied = facts, claimed, given, problem, moves, parents, first, last
+        solved, info, heads = yield from _let_turn(*tied)
     else:
-        again = bool(start.claims) or bool(start.moves.left and start.fills)
-        solved, info = yield from _let_move(poses, settings, given, motion, again, first, last)
-    costs = native.bone_costs(*poses, solved, settings) if start.claims else None
-    return _whole(start.claimed, solved, rows), info, costs
+        again = bool(facts.claims) or bool(moves.left and way.fills)
+        solved, info = yield from _let_move(given, problem, again, first, last)
+    costs = native.bone_costs(*problem.poses, solved, problem.settings) if facts.claims else None
+    whole = _whole(claimed, solved, problem.rows)
+    return Solved(facts, looked, claimed, whole, info, moves, heads, []), costs
 
 
-def solve(
-    handle: Handle, start: Start, motion: Motion, options: RefitOptions
-) -> Generator[Step, None, tuple]:
-    """The rig of all vertices as solved, and the solver's info."""
-    share = _WITH_CLAIMS if start.claims else 1.0
-    solved, info, costs = yield from _fit(handle, start, motion, options, 0.0, share)
-    idle = claims.idle(_awake(handle, start), start, solved, costs) if start.claims else []
-    if idle:
-        start.set_aside(idle)
-        solved, info, _ = yield from _fit(handle, start, motion, options, share, 1.0)
-    if not start.aside:
-        return solved, info
-    armature = _awake(handle, start)
-    most = _settings(armature.ossify, options, start).influences
-    return claims.double(armature, start, solved, most), info
+def solve(facts: Facts, way: Way, motion: Motion, options: RefitOptions) -> Generator[Step, None, Solved]:
+    """The rig of all vertices, as the way says."""
+    share = _WITH_CLAIMS if facts.claims else 1.0
+    solved, costs = yield from _fit(facts, way, motion, options, 0.0, share)
+    facts = solved.facts
+    if facts.claims:
+        idle = claims.idle(reading.glance(facts.stands), facts, solved.rig, costs)
+        if idle:
+            again = facts.without_claims(idle), way._replace(looked=None), motion, options
+            solved, _ = yield from _fit(*again, share, 1.0)
+            facts = solved.facts
+    if not facts.aside:
+        return solved
+    most = _settings(facts, options).influences
+    rig, notes = claims.double(reading.glance(facts.stands), facts, solved.rig, most)
+    return solved._replace(rig=rig, notes=notes)

@@ -10,13 +10,13 @@ import dataclasses
 import bpy
 import numpy as np
 
-from .. import native
 from ..record.changes import HELD
 from ..rig import actions, channels, other_clips, played, rewrite, standing
 from ..rig.keying import Keyed
-from ..rig.trial import keyed_of
+from ..rig.trial import Trial, keyed_of
 from . import joint_refit, relocation
-from .refit_start import Start
+from .facts import Facts
+from .refit_solve import Solved
 
 _WHOLE = 1e-5  # weights whose sum is nearer to 1 are whole
 
@@ -27,11 +27,14 @@ class Written:
 
     transforms: np.ndarray  # [f][b][4][4]
     held: np.ndarray  # [f][b]
-    weighted: np.ndarray  # [v]
+    dense: np.ndarray  # [v][b] weights as solved
+    weights: np.ndarray  # [v][b] the same as the groups shall have them
+    weighted: np.ndarray  # [v] where they are others
     shaped: np.ndarray  # [v]
-    rig: native.Rig
+    rest: np.ndarray  # [v][3]
     heads: dict[str, np.ndarray]  # of bones whose joints are elsewhere
-    moves: relocation.Moves = dataclasses.field(default_factory=relocation.Moves)  # bones that left
+    moves: relocation.Moves  # of bones that left
+    donors: np.ndarray  # [b] the bone itself, or, of one that claimed vertices, whom it took the most from
     keys: dict[int, rewrite.Keys] = dataclasses.field(default_factory=dict)  # by clip, once they were planned
 
 
@@ -46,25 +49,54 @@ def _below(armature, names: list[str], changed: np.ndarray) -> np.ndarray:
     return result
 
 
-def plan(armature, start: Start, rig: native.Rig) -> Written:
+def _moved(armature, solved: Solved) -> np.ndarray:
+    """[f][b] transforms that are others"""
+    facts, given, rig = solved.facts, solved.given, solved.rig
+    changed = np.zeros(facts.free.shape, bool)
+    changed[:, : given.bones] = (rig.transforms[:, : given.bones] != given.transforms).any(axis=(2, 3))
+    changed &= facts.free
+    changed |= facts.rebased & ~_told(armature, facts.names)
+    if facts.new:
+        changed[:, -facts.new :] = True
+    turned = joint_refit.turned(armature, solved.heads) | set(solved.moves.parents)
+    return changed | np.array([name in turned for name in facts.names])
+
+
+def _weights(solved: Solved, after: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """[v][b] as the groups shall have them, and [v] where they are others; after [v][b]: as solved"""
+    facts, rig = solved.facts, solved.rig
+    before = np.pad(facts.dense, ((0, 0), (0, facts.new)))
+    weighted = (before != after).any(axis=1) | (np.abs(facts.skin.total - 1) > _WHOLE)
+    weighted = (weighted | facts.returned) & ~facts.held.vertices
+    painted = facts.stands.skin.painted.copy()
+    given = rig.influence_bones[weighted], rig.influence_weights[weighted]
+    painted[weighted] = rewrite.wanted_weights(*given, facts.held.groups, painted[weighted])
+    return painted, weighted
+
+
+def _donors(facts: Facts, after: np.ndarray) -> np.ndarray:
+    donors, old = np.arange(len(facts.names)), facts.rig.bones
+    donors[old:] = (facts.dense.T @ after[:, old:]).argmax(axis=0)
+    return donors
+
+
+def plan(armature, solved: Solved) -> Written:
     """Of what was solved."""
-    before, after, new = start.rig.dense_weights(), rig.dense_weights(), start.new
-    changed = np.zeros(start.free.shape, bool)
-    solved = start.claimed.bones
-    changed[:, :solved] = (rig.transforms[:, :solved] != start.claimed.transforms).any(axis=(2, 3))
-    changed &= start.free
-    changed |= start.rebased & ~_told(armature, start.names)
-    if new:
-        changed[:, -new:] = True
-    turned = joint_refit.turned(armature, start.heads) | set(start.moves.parents)
-    changed |= np.array([name in turned for name in start.names])
-    transforms = np.where(changed[..., None, None], channels.homogeneous(rig.transforms), start.transforms)
-    total = start.skin.painted.sum(axis=1, dtype=np.float64)
-    weighted = (np.pad(before, ((0, 0), (0, new))) != after).any(axis=1) | (np.abs(total - 1) > _WHOLE)
-    weighted = (weighted | start.returned) & ~start.held.vertices
-    shaped = ((rig.rest != start.rig.rest).any(axis=1) & ~start.held.rest) | start.reshaped
-    held = ~_below(armature, start.names, changed)
-    return Written(transforms, held, weighted, shaped, rig, start.heads, start.moves)
+    facts, rig, after = solved.facts, solved.rig, solved.rig.dense_weights()
+    changed = _moved(armature, solved)
+    moved = channels.homogeneous(rig.transforms)
+    shaped = ((rig.rest != facts.rig.rest).any(axis=1) & ~facts.held.rest) | facts.reshaped
+    return Written(
+        np.where(changed[..., None, None], moved, facts.stands.transforms),
+        ~_below(armature, facts.names, changed),
+        after,
+        *_weights(solved, after),
+        shaped,
+        rig.rest,
+        solved.heads,
+        solved.moves,
+        _donors(facts, after),
+    )
 
 
 def _told(armature, names: list[str]) -> np.ndarray:
@@ -72,30 +104,30 @@ def _told(armature, names: list[str]) -> np.ndarray:
     return np.array([bool(armature.data.bones[name].get(HELD)) for name in names])
 
 
-def _skin_after(start: Start, wanted: Written) -> standing.Skin:
+def _skin_after(facts: Facts, wanted: Written) -> standing.Skin:
     """For the boxes around what each bone moves."""
-    painted = np.where(wanted.weighted[:, None], wanted.rig.dense_weights(), start.painted)
-    rest = np.where(wanted.shaped[:, None], wanted.rig.rest, start.skin.rest)
-    return dataclasses.replace(start.skin, painted=painted, rest=rest)
+    painted = np.where(wanted.weighted[:, None], wanted.dense, facts.stands.skin.painted)
+    rest = np.where(wanted.shaped[:, None], wanted.rest, facts.skin.rest)
+    return dataclasses.replace(facts.skin, painted=painted, rest=rest)
 
 
-def write(armature, meshes: list, start: Start, wanted: Written) -> Keyed:
-    """Joints, weights, rest and keys; the first time, on the trial, keys are also planned."""
+def write(armature, meshes: list, facts: Facts, wanted: Written) -> Keyed:
+    """Joints, weights, rest and keys; the first time, on a copy, keys are also planned."""
     relocation.hang(armature, wanted.moves)
     joint_refit.move(armature, wanted.heads)
-    for obj, rows in zip(meshes, start.skin.slices, strict=True):
+    present, held = facts.stands.skin.painted, facts.held.groups
+    for obj, rows in zip(meshes, facts.skin.slices, strict=True):
         some = np.flatnonzero(wanted.shaped[rows])
         if len(some):
-            rewrite.write_rest(obj, armature, some, wanted.rig.rest[rows][some])
+            rewrite.write_rest(obj, armature, some, wanted.rest[rows][some])
         some = np.flatnonzero(wanted.weighted[rows])
         if len(some):
-            influences = wanted.rig.influence_bones[rows][some], wanted.rig.influence_weights[rows][some]
-            present = start.painted[rows][some]
-            rewrite.write_weights(obj, some, *influences, start.names, start.held.groups, present)
-    return _write_keys(armature, start, wanted)
+            both = wanted.weights[rows][some], facts.names, present[rows][some]
+            rewrite.replace_weights(obj, some, *both, held)
+    return _write_keys(armature, facts, wanted)
 
 
-def _write_keys(armature, start: Start, wanted: Written) -> Keyed:
+def _write_keys(armature, facts: Facts, wanted: Written) -> Keyed:
     """Into the action of each clip, but for those in which everything is held."""
     if not played.made(armature) and not wanted.held.all():
         actions.assign(armature, bpy.data.actions.new(armature.name))
@@ -109,49 +141,40 @@ def _write_keys(armature, start: Start, wanted: Written) -> Keyed:
             if number in wanted.keys:
                 keyed = rewrite.put_keys(armature, clip.action, clip.times, wanted.keys[number])
             else:
-                skin = skin or _skin_after(start, wanted)
-                given = wanted.transforms[rows], clip.times, start.names, options, wanted.held[rows], skin
+                skin = skin or _skin_after(facts, wanted)
+                given = wanted.transforms[rows], clip.times, facts.names, options, wanted.held[rows], skin
                 keyed, wanted.keys[number] = rewrite.settle_keys(armature, clip.action, *given)
         located, location = max(located, keyed.located), max(location, keyed.location)
     if wanted.held.all():
-        return keyed_of(armature, start.names)
-    other_clips.complete(armature, start.bones(armature))
-    return dataclasses.replace(keyed_of(armature, start.names), located=located, location=location)
+        return keyed_of(armature, facts.names)
+    other_clips.complete(armature, facts.bones(armature))
+    return dataclasses.replace(keyed_of(armature, facts.names), located=located, location=location)
 
 
-def see_bound(trial, start: Start) -> None:
-    """Where bones go that something else moves, once those above them, which were moved or hung elsewhere,
-    are keyed to move as they did: tried on a copy."""
-    changed = np.repeat((start.rebased & ~_told(trial, start.names))[None], len(start.free), axis=0)
-    below = _below(trial, start.names, changed)
-    bound = [
-        b for b, name in enumerate(start.names) if below[0, b] and not rewrite.is_plain(trial, None, name)
-    ]
+def see_bound(armature, facts: Facts) -> Facts:
+    """With bones that something else moves where they go once those above them, which were moved or hung
+    elsewhere, are keyed to move as they did: tried on a copy."""
+    changed = np.repeat((facts.rebased & ~_told(armature, facts.names))[None], len(facts.free), axis=0)
+    below = _below(armature, facts.names, changed)
+    some = [(b, name) for b, name in enumerate(facts.names) if below[0, b]]
+    bound = [b for b, name in some if not rewrite.is_plain(armature, None, name)]
     if not bound:
-        return
-    none = np.zeros(len(start.skin.rest), bool)
-    _write_keys(trial, start, Written(start.transforms, ~below, none, none, start.rig, {}))
-    found = played.read_transforms(trial, [start.names[b] for b in bound])
-    start.transforms[:, bound] = found
-    some = [b for b in bound if b < start.rig.bones]
-    start.rig.transforms[:, some] = found[:, [bound.index(b) for b in some], :3]
+        return facts
+    none, skin = np.zeros(len(facts.skin.rest), bool), facts.stands.skin
+    bare = skin.painted, skin.painted, none, none, skin.rest, {}, relocation.Moves()
+    as_it_is = Written(facts.stands.transforms, ~below, *bare, np.arange(len(facts.names)))
+    with Trial(armature, facts.skin.meshes, facts.names) as trial:
+        _write_keys(trial.armature.get(), facts, as_it_is)
+        found = played.read_transforms(trial.armature.get(), [facts.names[b] for b in bound])
+    return facts.moving_as(bound, found)
 
 
-def _donors(start: Start, rig: native.Rig) -> np.ndarray:
-    """[b] the bone itself, or, of one that claimed vertices, the one that it took the most from"""
-    before, after = start.rig.dense_weights(), rig.dense_weights()
-    donors, old = np.arange(len(start.names)), before.shape[1]
-    donors[old:] = (before.T @ after[:, old:]).argmax(axis=0)
-    return donors
-
-
-def write_tracked(armature, start: Start, wanted: Written, others: list[other_clips.Other]) -> None:
+def write_tracked(armature, facts: Facts, wanted: Written, others: list[other_clips.Other]) -> None:
     """In actions without a motion bones go on to move as they did, and new ones as those they took from."""
-    donors = _donors(start, wanted.rig)
-    changed = start.rebased | (donors != np.arange(len(donors)))
-    changed = _below(armature, start.names, changed[None])[0]
+    changed = facts.rebased | (wanted.donors != np.arange(len(wanted.donors)))
+    changed = _below(armature, facts.names, changed[None])[0]
     if changed.any():
         for other in others:
-            other.transforms = other.transforms[:, donors]
-        other_clips.write(armature, others, start.names, ~changed)
-        other_clips.complete(armature, start.bones(armature))
+            other.transforms = other.transforms[:, wanted.donors]
+        other_clips.write(armature, others, facts.names, ~changed)
+        other_clips.complete(armature, facts.bones(armature))

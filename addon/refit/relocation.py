@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Generator
-from typing import TYPE_CHECKING
 
 import numpy as np
 from mathutils import Vector
@@ -25,11 +24,10 @@ from ..options.options import RefitOptions
 from ..record.changes import Changes
 from ..rig import keys, played, references, standing
 from ..rig.keying import ROOT
+from ..rig.stand import Standing
+from ..rig.standing import Skin
 from ..skeleton import joints, limbs, placement
 from . import joint_refit
-
-if TYPE_CHECKING:
-    from .refit_start import Start
 
 WORTH = 0.95  # of the error that is left when all bones stay: for more none of them leaves
 _STAYS = 0.5  # of the lesser weight: a bone that has as much of it in common with before has not left
@@ -108,9 +106,9 @@ def _carries_all(armature, name: str) -> bool:
     return joined and len(bone.children) > 0 and not (bone.parent and bone.parent.use_deform)
 
 
-def owned(armature, changes: Changes, start: Start) -> np.ndarray:
-    """[b] bones of the solver's own, of which nothing is held"""
-    names, bones = start.names, armature.data.bones
+def owned(armature, changes: Changes, stands: Standing, skin: Skin, free: np.ndarray) -> np.ndarray:
+    """[b] bones of the solver's own, of which nothing is held; skin: with what is given back, free [f][b]"""
+    names, bones, holds = stands.names, armature.data.bones, stands.holds
     none = np.zeros(len(names), bool)
     if (
         armature.ossify.settings.bone_kind == "FLEXIBLE"
@@ -121,9 +119,8 @@ def owned(armature, changes: Changes, start: Start) -> np.ndarray:
     theirs = {*joint_refit.own(armature, changes), *changes.renamed.values()}
     theirs |= built_upon(armature, names) | {name for name in names if _carries_all(armature, name)}
     theirs |= {bones[name].parent.name for name in theirs if name in bones and bones[name].parent}
-    carried = (start.skin.painted[start.held.vertices] > 0).any(axis=0)
-    free = start.free.all(axis=0) & ~start.held.groups & ~carried
-    return free & np.array([name not in theirs for name in names])
+    carried = (skin.painted[holds.vertices] > 0).any(axis=0)
+    return free.all(axis=0) & ~holds.groups & ~carried & np.array([name not in theirs for name in names])
 
 
 # ---- who does

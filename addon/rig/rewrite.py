@@ -29,16 +29,9 @@ _ROUNDS = 3  # of keying, when constraints answer to what was keyed
 # ---- weights
 
 
-def write_weights(
-    obj, rows, influence_bones, influence_weights, names: list[str], held=None, present=None
-) -> None:
-    """Replaces the weights that these vertices have in the groups `names`.
-
-    rows [n], influences [n][k]. held [b]: groups that keep their weights; the others share what they leave.
-    present [n][b]: what is painted, if that is known. A vertex that has its weights already is not touched.
-    """
-    rows, held = np.asarray(rows, int), np.zeros(len(names), bool) if held is None else np.asarray(held, bool)
-    present = standing.painted(obj, names)[rows] if present is None else present
+def wanted_weights(influence_bones, influence_weights, held: np.ndarray, present: np.ndarray) -> np.ndarray:
+    """[n][b] of influences [n][k], of sum 1: groups that are held [b] stay as they are, present [n][b], and
+    the others share what they leave"""
     left = np.maximum(1 - present[:, held].sum(axis=1, dtype=np.float32), 0)
     free = (influence_bones >= 0) & ~held[influence_bones]
     amounts = np.where(free, influence_weights, 0).astype(np.float64)
@@ -46,7 +39,18 @@ def write_weights(
     off = (np.abs(total - left) > _OFF) & (total > 0)
     amounts[off] *= (left[off] / total[off])[:, None]
     bones, amounts = weights.exact(np.where(free, influence_bones, -1), amounts, left)
-    wanted = np.where(held, present, weights.dense(bones, amounts, len(names)))
+    return np.where(held, present, weights.dense(bones, amounts, len(held)))
+
+
+def write_weights(obj, rows, influence_bones, influence_weights, names: list[str], held=None) -> None:
+    """Replaces the weights that these vertices have in the groups `names`.
+
+    rows [n], influences [n][k]. held [b]: groups that keep their weights. A vertex that has its weights
+    already is not touched.
+    """
+    rows, held = np.asarray(rows, int), np.zeros(len(names), bool) if held is None else np.asarray(held, bool)
+    present = standing.painted(obj, names)[rows]
+    wanted = wanted_weights(influence_bones, influence_weights, held, present)
     replace_weights(obj, rows, wanted, names, present, held)
 
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 from collections.abc import Collection
 
 import bpy
 import numpy as np
 
 from .. import native
-from ..base.handles import was_changed
+from ..base.handles import Handle, was_changed
 from ..base.meshes import matrix_of, positions, triangles_of
 from ..base.refusal import Refusal
 from ..base.rigid import nearest_rotation
@@ -78,6 +79,11 @@ def _only_turns(armature, name: str) -> bool:
     return armature.ossify.settings.skeleton == "ARTICULATED" or bone.use_connect or all(pose.lock_location)
 
 
+def heads_of(armature, names: list[str]) -> np.ndarray:
+    """[b][3]"""
+    return np.array([armature.data.bones[name].head_local for name in names], np.float64).reshape(-1, 3)
+
+
 def parents_of(armature, names: list[str]) -> np.ndarray:
     """[b] the nearest of the names above each; -1: there is none"""
     number = {name: b for b, name in enumerate(names)}
@@ -105,49 +111,63 @@ def painted(obj, names: list[str]) -> np.ndarray:
     return weights
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(frozen=True)
 class Skin:
     """The meshes of a rig, one after the other."""
 
-    meshes: list  # objects
+    handles: list[Handle]  # of the meshes
     slices: list[slice]  # their rows
     rest: np.ndarray  # [v][3] float64 in the armature's space
     painted: np.ndarray  # [v][b] float32
     triangles: np.ndarray  # [t][3] int32; a loose edge is a triangle with a corner twice
 
     @property
+    def meshes(self) -> list:
+        """The objects, as they are found now."""
+        return [handle.get() for handle in self.handles]
+
+    @functools.cached_property
+    def total(self) -> np.ndarray:
+        """[v] float64 sums of what is painted"""
+        return self.painted.sum(axis=1, dtype=np.float64)
+
+    @functools.cached_property
     def moved(self) -> np.ndarray:
         """[v] whether the armature moves the vertex"""
-        return self.painted.sum(axis=1, dtype=np.float64) > WEIGHTLESS
+        return self.total > WEIGHTLESS
 
+    @functools.cached_property
     def weights(self) -> np.ndarray:
         """[v][b] float64 as Blender's modifier uses them: with a sum of 1, or all 0"""
-        total = self.painted.sum(axis=1, dtype=np.float64)
-        return self.painted / np.where(total > WEIGHTLESS, total, np.inf)[:, None]
+        return self.painted / np.where(self.moved, self.total, np.inf)[:, None]
 
+    @functools.cached_property
     def moved_triangles(self) -> np.ndarray:
         """[t][3] of moved vertices alone, which count from 0"""
-        moved = self.moved
-        number = np.cumsum(moved) - 1
-        return number[self.triangles[moved[self.triangles].all(axis=1)]].astype(np.int32)
+        number = np.cumsum(self.moved) - 1
+        return number[self.triangles[self.moved[self.triangles].all(axis=1)]].astype(np.int32)
+
+    def of_bones(self, columns) -> Skin:
+        """With some of the bones, in this order."""
+        return dataclasses.replace(self, painted=np.ascontiguousarray(self.painted[:, columns]))
 
 
-def read_skin(armature, names: list[str], meshes: list | None = None) -> Skin:
-    """Of all meshes that the armature moves, or of some."""
+def read_skin(armature, names: list[str], meshes: list | None = None, groups: list | None = None) -> Skin:
+    """Of all meshes that the armature moves, or of some; groups: what is painted on each, if that is known"""
     back = np.linalg.inv(matrix_of(armature))
     meshes = meshes_of(armature) if meshes is None else meshes
-    slices, rests, weights, triangles, count = [], [], [], [], 0
+    groups = [painted(obj, names) for obj in meshes] if groups is None else groups
+    slices, rests, triangles, count = [], [], [], 0
     for obj in meshes:
         matrix = back @ matrix_of(obj)
         rests.append(positions(obj.data).astype(np.float64) @ matrix[:3, :3].T + matrix[:3, 3])
-        weights.append(painted(obj, names))
         triangles.append(triangles_of(obj.data) + count)
         slices.append(slice(count, count + len(rests[-1])))
         count += len(rests[-1])
-    skin = meshes and Skin(
-        meshes, slices, np.concatenate(rests), np.concatenate(weights), np.concatenate(triangles)
-    )
-    if not skin or not skin.moved.any():
+    handles = [Handle.of("objects", obj) for obj in meshes]
+    arrays = map(np.concatenate, (rests, groups, triangles))
+    skin = Skin(handles, slices, *arrays) if meshes else None
+    if skin is None or not skin.moved.any():
         raise Refusal(f"{armature.name} has no mesh with vertex groups of its bones.")
     return skin
 

@@ -15,13 +15,14 @@ from collections.abc import Generator
 
 import numpy as np
 
-from ..base.handles import Handle, Place
+from ..base.handles import Handle
 from ..base.meshes import edges_of, matrix_of
 from ..base.refusal import Refusal
 from ..base.surface import diagonal
 from ..motion import matching, sources
 from ..motion.capture import Reader, SceneState, frame_range, unmirrored, visits
 from ..options.options import TrackOptions, range_contradiction
+from ..rig.stand import Standing
 from ..rig.standing import Skin
 
 _GOAL = "be tracked"
@@ -70,7 +71,7 @@ class _Targets:
     def find(self, rest: np.ndarray, limit: float) -> None:
         """Finds the rig's vertices on the sources at rest."""
         words = " and ".join(handle.name for handle in self.reader.handles)
-        names = " and ".join(obj.name for obj in self.skin.meshes)
+        names = " and ".join(handle.name for handle in self.skin.handles)
         self.match = matching.match(self.skin.rest, self.skin.triangles, rest, self.reader.triangles, limit)
         matching.check(self.match, names, words, limit)
 
@@ -142,7 +143,8 @@ def _size_note(take: np.ndarray, rest: np.ndarray, names: str) -> list[str]:
 class Source:
     """Meshes that move, ready to be read at any frame; made in the frame in which the take begins."""
 
-    def __init__(self, place: Place, armature: Handle, skin: Skin, objects: list, options: TrackOptions):
+    def __init__(self, stands: Standing, objects: list, options: TrackOptions):
+        place, skin = stands.place, stands.skin
         scene, layer = place.get()
         self.place = place
         self.handles = [Handle.of("objects", obj) for obj in objects]
@@ -154,7 +156,7 @@ class Source:
         self.reader = Reader(place, self.handles, np.eye(4), _GOAL)
         self.targets = _Targets(skin, self.reader, pairs)
         first = 0 if pairs is None else pairs[0]
-        self.view = _View(armature, matrices[first], objects[first].name, skin.meshes[0], options.place)
+        self.view = _View(stands.handle, matrices[first], objects[first].name, skin.meshes[0], options.place)
         self.points = np.empty((self.reader.vertices, 3), np.float32)
         self.notes: list[str] = []
 
@@ -184,19 +186,18 @@ class Source:
         self.targets(self.points, out)
 
 
-def read(
-    place: Place, armature: Handle, skin: Skin, objects: list, options: TrackOptions
-) -> Generator[float, None, Take]:
+def read(stands: Standing, objects: list, options: TrackOptions) -> Generator[float, None, Take]:
     """Yields how far it is, 0 to 1. The scene's frame and the modifiers are as before after every way out."""
+    place = stands.place
     scene, layer = place.get()
     times = list(frame_range(scene, options, 1))
     stops = visits(times, sources.simulation_start(scene, layer))
-    frames = np.empty((len(times), len(skin.rest), 3), np.float32)
+    frames = np.empty((len(times), len(stands.skin.rest), 3), np.float32)
     rows = {time: row for row, time in enumerate(times)}
     state = SceneState(place, [Handle.of("objects", obj) for obj in objects])
     try:
         scene.frame_set(times[0])
-        source = Source(place, armature, skin, objects, options)
+        source = Source(stands, objects, options)
         for count, time in enumerate(stops):
             place.get()[0].frame_set(time)
             if time in rows:

@@ -37,9 +37,10 @@ from ..rig import actions, played, rewrite, root_motion, standing
 from ..rig.build import Maker, discard
 from ..rig.channels import homogeneous
 from ..rig.keying import ROOT
+from ..rig.stand import Standing, hanging
 from ..rig.trial import Trial
 from . import takes
-from .track_rig import Standing, stand
+from .track_rig import Held, stand
 
 _FREE_SHARE = 0.5  # of the solving, before joints are made to hold
 _ROUNDS = 2  # of solving around bones that something else moves, after the one in which all are free
@@ -98,46 +99,29 @@ def trouble(armature) -> str | None:
 # ---- transforms
 
 
-def _skeleton(rig: Standing) -> native.Skeleton:
-    """What is known of the joints: where they are, and which bones they join."""
-    bones = len(rig.names)
-    kinds = ["root" if parent < 0 else "ball" for parent in rig.parents]
-    none = np.zeros(bones)
-    return native.Skeleton(
-        int(np.argmin(rig.parents)),
-        rig.parents,
-        rig.heads,
-        kinds,
-        np.zeros((bones, 3)),
-        none,
-        none,
-        np.full(bones, -1, np.int32),
-        None,
-        "",
-    )
-
-
 def solve(
-    rig: Standing, frames: np.ndarray, sweeps: int = 0, known: np.ndarray | None = None
+    held: Held, frames: np.ndarray, sweeps: int = 0, known: np.ndarray | None = None
 ) -> Generator[Step, None, np.ndarray]:
     """frames [f][v][3] -> [f][b][4][4] the transforms that bring the rig nearest to them. known: likewise,
-    from a solve before; those of bound bones are as they are evaluated, and stay."""
-    frames = np.ascontiguousarray(frames[:, rig.skin.moved])
-    poses, settings = (rig.rig.rest, frames, rig.triangles), rig.settings(sweeps)
-    share = _FREE_SHARE if rig.turns else 1.0
+    from a solve before; those of bound bones are as they are evaluated, and stay. sweeps: the most over the
+    bones; 0: as many as the library thinks fit."""
+    stands, given = held.stands, held.rig
+    frames = np.ascontiguousarray(frames[:, stands.skin.moved])
+    poses = given.rest, frames, stands.triangles
+    settings = stands.settings(len(stands.names), given.influence_bones.shape[1], iterations=sweeps)
+    share = _FREE_SHARE if held.only_turn else 1.0
     yield step("Solving", 0.0)
-    given = rig.rig
     if known is not None:
-        held = np.repeat(rig.bound[None], len(frames), axis=0).astype(np.uint8)
+        fixed = np.repeat(held.bound[None], len(frames), axis=0).astype(np.uint8)
         moved = np.ascontiguousarray(known[:, :, :3], np.float32)
-        given = dataclasses.replace(given, transforms=moved, held_transforms=held)
+        given = dataclasses.replace(given, transforms=moved, held_transforms=fixed)
     job = native.Job.start(native.decompose, *poses, settings, given)
-    found, _ = yield from watch(job, rig, 0.0, share)
-    if rig.turns:
-        given = dataclasses.replace(rig.rig, transforms=found.transforms)
-        joints = np.ones(len(rig.names), np.uint8)
-        job = native.Job.start(native.articulate, *poses, given, _skeleton(rig), settings, held_joints=joints)
-        found, _, _ = yield from watch(job, rig, share, 1.0)
+    found, _ = yield from watch(job, stands, 0.0, share)
+    if held.only_turn:
+        given = dataclasses.replace(held.rig, transforms=found.transforms)
+        skeleton, joints = hanging(stands.turns, stands.heads), np.ones(len(stands.names), np.uint8)
+        job = native.Job.start(native.articulate, *poses, given, skeleton, settings, held_joints=joints)
+        found, _, _ = yield from watch(job, stands, share, 1.0)
     return homogeneous(found.transforms)
 
 
@@ -148,7 +132,7 @@ class _Stage(Trial):
     """The copy, without the actions it had."""
 
     def __init__(self, rig: Standing):
-        super().__init__(rig.armature.get(), [handle.get() for handle in rig.meshes], rig.names)
+        super().__init__(rig.armature, rig.skin.meshes, rig.names)
         data = self.armature.get().animation_data_create()  # drivers stay
         data.action, data.use_nla = None, False
         self.slices = rig.skin.slices
@@ -181,8 +165,8 @@ def _check(armature) -> None:
 def _wake(rig: Standing) -> None:
     """After a step: refuses when the artist has changed the rig, or entered a mode."""
     rig.check_sources()
-    _check(rig.armature.get())
-    for handle, rows in zip(rig.meshes, rig.skin.slices, strict=True):
+    _check(rig.armature)
+    for handle, rows in zip(rig.skin.handles, rig.skin.slices, strict=True):
         if len(handle.get().data.vertices) != rows.stop - rows.start:
             raise was_changed(handle)
 
@@ -198,39 +182,40 @@ def _write(rig: Standing, stage: _Stage, action, take: takes.Take, found: np.nda
     copy, root = stage.armature.get(), root_of(rig, take.frames, found)
     transforms = np.concatenate([root[:, None], found], axis=1)
     keyed = rewrite.write_keys(copy, action, transforms, take.times, [ROOT, *rig.names], rig.options)
-    actions.rest_pose(copy, action, rig.bones)
+    actions.rest_pose(copy, action, rig.keyed_bones())
     for slot in getattr(action, "slots", ()):
-        slot.name_display = rig.armature.name
+        slot.name_display = rig.handle.name
     return keyed.keys
 
 
-def _evaluated(rig: Standing, take: takes.Take, found: np.ndarray) -> np.ndarray:
+def _evaluated(held: Held, take: takes.Take, found: np.ndarray) -> np.ndarray:
     """[f][b][4][4] with bound bones as a copy shows them once the others are keyed"""
+    rig = held.stands
     _wake(rig)
     maker, result, times = Maker(), found.copy(), take.times.tolist()
-    names = [name for name, bound in zip(rig.names, rig.bound, strict=True) if bound]
+    names = [name for name, bound in zip(rig.names, held.bound, strict=True) if bound]
     try:
         with _Stage(rig) as stage:
             _write(rig, stage, maker.new("actions", take.name), take, found)
             scene, copy = stage.scene.get(), stage.armature.get()
-            result[:, rig.bound] = standing.read_transforms(copy, scene, scene.view_layers[0], names, times)
+            result[:, held.bound] = standing.read_transforms(copy, scene, scene.view_layers[0], names, times)
     finally:
         discard(maker.made)
     return result
 
 
-def _around_bound(rig: Standing, take: takes.Take, found: np.ndarray) -> Generator[Step, None, np.ndarray]:
+def _around_bound(held: Held, take: takes.Take, found: np.ndarray) -> Generator[Step, None, np.ndarray]:
     """[f][b][4][4] with the others solved around bones that something else moves"""
-    size = diagonal(rig.skin.rest)
+    size, heads = diagonal(held.stands.skin.rest), held.stands.heads
+    heads = np.concatenate([heads, np.ones((len(heads), 1))], axis=1)
     for _ in range(_ROUNDS):
         yield step("Solving", 1.0)
-        known = _evaluated(rig, take, found)
-        heads = np.concatenate([rig.heads, np.ones((len(rig.heads), 1))], axis=1)
+        known = _evaluated(held, take, found)
         gone = np.abs(np.einsum("fbij,bj->fbi", known - found, heads)).max()
         if gone <= _STAYS * size and np.abs(known - found)[..., :3, :3].max() <= _STAYS:
             break
-        found = yield from solve(rig, take.frames, known=known)
-        found[:, rig.bound] = known[:, rig.bound]
+        found = yield from solve(held, take.frames, known=known)
+        found[:, held.bound] = known[:, held.bound]
     return found
 
 
@@ -269,7 +254,7 @@ def _keep(armature, nla: bool) -> None:
 
 
 def _hand_over(rig: Standing, action, take: takes.Take, options: TrackOptions, rms_percent: float) -> None:
-    armature, bones = rig.armature.get(), rig.bones
+    armature, bones = rig.armature, rig.keyed_bones()
     _keep(armature, options.nla)
     actions.complete(armature, [action, *_earlier(armature)], bones)
     actions.assign(armature, action)
@@ -283,10 +268,10 @@ def _hand_over(rig: Standing, action, take: takes.Take, options: TrackOptions, r
 # ---- all of it
 
 
-def _result(rig: Standing, action, take, distances: np.ndarray, keys: int, clock: Clock) -> Tracked:
-    frame = int(distances.max(axis=1).argmax())
+def _result(held: Held, action, take, distances: np.ndarray, keys: int, clock: Clock) -> Tracked:
+    frame, rig = int(distances.max(axis=1).argmax()), held.stands
     return Tracked(
-        rig.armature.get(),
+        rig.armature,
         action,
         len(take.times),
         math.sqrt(float((distances.astype(np.float64) ** 2).mean())),
@@ -294,17 +279,15 @@ def _result(rig: Standing, action, take, distances: np.ndarray, keys: int, clock
         int(take.times[frame]),
         100 / diagonal(rig.skin.rest),
         keys,
-        [*take.notes, *rig.notes()],
+        [*take.notes, *held.notes()],
         clock.seconds,
     )
 
 
-def _build(
-    rig: Standing, place: Place, take: takes.Take, found: np.ndarray, options: TrackOptions, clock: Clock
-) -> Tracked:
+def _build(held: Held, take: takes.Take, found: np.ndarray, options: TrackOptions, clock: Clock) -> Tracked:
     """The action, keyed and measured on a copy, and given to the artist's rig: all in one step."""
+    maker, rig = Maker(), held.stands
     _wake(rig)
-    maker = Maker()
     try:
         action = maker.new("actions", take.name)
         with _Stage(rig) as stage:
@@ -312,9 +295,9 @@ def _build(
             clock.lap("build")
             distances = _measure(stage, take)
         clock.lap("measure")
-        result = _result(rig, action, take, distances, keys, clock)
+        result = _result(held, action, take, distances, keys, clock)
         _hand_over(rig, action, take, options, result.rms * result.percent)
-        place.get()[1].update()
+        rig.place.get()[1].update()
     except BaseException:
         discard(maker.made)
         raise
@@ -328,12 +311,12 @@ def track(scene, view_layer, armature, objects, options: TrackOptions) -> Genera
     _check(armature)
     view_layer.update()
     takes.check(scene, view_layer, armature, objects, options)
-    place, rig = Place.of(scene, view_layer), stand(armature)
-    take = yield from each("Reading", takes.read(place, rig.armature, rig.skin, objects, options))
+    held = stand(Place.of(scene, view_layer), armature)
+    take = yield from each("Reading", takes.read(held.stands, objects, options))
     clock.lap("capture")
-    found = yield from solve(rig, take.frames)
-    if rig.bound.any():
-        found = yield from _around_bound(rig, take, found)
+    found = yield from solve(held, take.frames)
+    if held.bound.any():
+        found = yield from _around_bound(held, take, found)
     clock.lap("solve")
     yield step("Building", 0.0)
-    return _build(rig, place, take, found, options, clock)
+    return _build(held, take, found, options, clock)

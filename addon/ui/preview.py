@@ -33,7 +33,7 @@ _CHANNELS = ("location", "rotation_quaternion", "rotation_euler", "rotation_axis
 
 
 def _drain(steps):
-    """The value of the steps; convert.run() would wait longer between two looks than a frame takes."""
+    """The value of the steps; steps.run() would wait longer between two looks than a frame takes."""
     try:
         while True:
             if next(steps).wait:
@@ -72,24 +72,26 @@ def _put_all_back() -> None:
 
 class _Preview:
     def __init__(self, scene, layer, armature, objects: list, options: TrackOptions):
-        self.place, self.rig = Place.of(scene, layer), track_rig.stand(armature)
+        self.place = Place.of(scene, layer)
+        self.held = track_rig.stand(self.place, armature)
+        self.rig = self.held.stands
         if self.rig.options.bone_kind == "FLEXIBLE":
             raise Refusal("Flexible bones have no preview: track the motion.")
         before = scene.frame_current, scene.frame_subframe
         try:
             scene.frame_set(frame_range(scene, options, 1)[0])
-            self.source = takes.Source(self.place, self.rig.armature, self.rig.skin, objects, options)
+            self.source = takes.Source(self.rig, objects, options)
         finally:
             scene.frame_set(before[0], subframe=before[1])
         self.frames = np.empty((1, *self.rig.skin.rest.shape), np.float32)
-        _remember_pose(armature, self.rig.bones)
+        _remember_pose(armature, self.rig.keyed_bones())
         self.milliseconds, self.error = 0.0, 0.0  # of the last frame; the error in percent of the size
 
     def fit(self) -> None:
         """Poses the bones like the source in the frame at hand."""
         began = time.perf_counter()
         self.source.read(self.frames[0], "this frame")
-        found = _drain(track.solve(self.rig, self.frames, _SWEEPS))[0]
+        found = _drain(track.solve(self.held, self.frames, _SWEEPS))[0]
         root = track.root_of(self.rig, self.frames, found[None])[0]
         self._pose(dict(zip((ROOT, *self.rig.names), (root, *found), strict=True)))
         self.error = self._error(found)
@@ -97,7 +99,7 @@ class _Preview:
 
     def _pose(self, transforms: dict[str, np.ndarray]) -> None:
         """Rest to frame, by bone; parents come first."""
-        armature, layer = self.rig.armature.get(), self.place.get()[1]
+        armature, layer = self.rig.armature, self.place.get()[1]
         shown, poses = armature.evaluated_get(layer.depsgraph).pose.bones, {}
         bones = armature.data.bones
         for name in sorted(transforms, key=lambda name: len(bones[name].parent_recursive)):
@@ -112,7 +114,7 @@ class _Preview:
             )
 
     def _error(self, found: np.ndarray) -> float:
-        rig, moved = self.rig.rig, self.rig.skin.moved
+        rig, moved = self.held.rig, self.rig.skin.moved
         whole = native.Rig(found[None, :, :3], rig.influence_bones, rig.influence_weights, rig.rest)
         evaluated = native.evaluate(rig.rest, self.frames[:, moved], whole, replay=False)
         return 100 * evaluated.rms / diagonal(self.rig.skin.rest)

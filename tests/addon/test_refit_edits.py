@@ -7,7 +7,7 @@ import pytest
 import scenes
 from mathutils import Vector
 from ossify.record import changes
-from ossify.refit import joint_refit, refit_start, refit_trial
+from ossify.refit import facts, joint_refit, refit_trial
 from ossify.rig import standing
 from refits import (
     creature_rig,
@@ -265,7 +265,7 @@ def test_bones_that_can_only_turn_are_solved_so(monkeypatch):
                 group.remove([v])
             mesh.vertex_groups["Side.002.R"].add([v], 1.0, "REPLACE")
         with monkeypatch.context() as patch:
-            patch.setattr(refit_start, "_pinned", lambda *_: set())
+            patch.setattr(facts, "_pinned", lambda *_: set())
             patch.setattr(refit_trial, "_SHORT", refit_trial._SHORT if tied else np.inf)
             return refitted(armature)
 

@@ -188,7 +188,7 @@ def test_places_are_looked_for_once_and_free_bones_are_not_tied(monkeypatch):
     monkeypatch.setattr(refit_trial, "_SHORT", 0.0)
     monkeypatch.setattr(relocation, "look", lambda *given: looked.append(1) or look(*given))
     monkeypatch.setattr(
-        refit_trial, "_attempt", lambda rig, start, *g: tried.append(start.tied) or attempt(rig, start, *g)
+        refit_trial, "_attempt", lambda facts, way, *g: tried.append(way.tied) or attempt(facts, way, *g)
     )
     for skeleton, ties in (("HIERARCHY", True), ("NONE", False)):
         body, armature, mesh = rigged(skeleton)
@@ -231,7 +231,7 @@ def test_bones_keep_their_order_when_another_attempt_has_another(monkeypatch):
             bone.head, bone.tail, bone.parent = like.head.lerp(like.tail, 0.5), like.tail, like
 
     edit(armature, add)
-    monkeypatch.setattr(claims, "idle", lambda _, start, *__: start.claims[:1] if start.mine is None else [])
+    monkeypatch.setattr(claims, "idle", lambda _, facts, *__: facts.claims[:1] if facts.mine is None else [])
     monkeypatch.setattr(relocation, "WORTH", np.inf)  # whoever left has left
     found = refitted(armature)
     assert any("it left for a place" in note for note in found.notes)

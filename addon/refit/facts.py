@@ -1,93 +1,126 @@
-"""What a refit starts from: the rig as arrays, what of it is held, and what may change."""
+"""What a refit starts from and never changes: the rig as it stands, what of it is held, what may change, and
+what the solver has back of what the artist does not keep.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 
 import numpy as np
 
 from .. import native
+from ..base.handles import Place
 from ..base.meshes import matrix_of
 from ..base.refusal import Refusal
 from ..options.options import RefitOptions
-from ..record import memory
-from ..record.changes import HELD, Changes, Holds, dense_weights, holds
+from ..record import memory, reading
+from ..record.changes import HELD, Changes, Seen, dense_weights
 from ..rig import carriers, channels, other_clips, played, rewrite, standing
+from ..rig.stand import Holds, Standing
+from ..rig.standing import Skin
 from . import gaps, joint_refit, relocation
 
 
-@dataclasses.dataclass
-class Start:
-    """What a refit starts from."""
+@dataclasses.dataclass(frozen=True)
+class Facts:
+    """b counts the bones that take part, then those that claim vertices, then those that were set aside."""
 
-    names: list[str]  # of the bones that take part; then those that claim vertices; then those set aside
-    claims: list[str]  # added by the artist and without a vertex
-    skin: standing.Skin
-    painted: np.ndarray  # [v][b] as they are; the skin has what is given back
-    transforms: np.ndarray  # [f][b][4][4]
+    stands: Standing  # as it is; how rebased bones moved, and limits on what may change, are in it
+    claims: list[str]  # bones that the artist added, without a vertex
+    aside: list[str]  # of these the ones that claimed in vain
+    skin: Skin  # with what is given back
     rebased: np.ndarray  # [b] true: their place or their parent is another, so their keys mean another motion
-    held: Holds
     free: np.ndarray  # [f][b] in scope
     returned: np.ndarray  # [v] weights that the solver has back: it starts from those of the last time
     reshaped: np.ndarray  # [v] places at rest, likewise
-    rig: native.Rig
-    claimed: native.Rig | None = None  # the same with the bones that claim
-    aside: list[str] = dataclasses.field(default_factory=list)  # bones that claimed in vain
+    rig: native.Rig  # of the bones that take part, with all vertices
+    seen: Seen
     notes: list[str] = dataclasses.field(default_factory=list)  # for the artist, a sentence each
-    doubled: list[str] = dataclasses.field(default_factory=list)  # likewise, on those set aside
     tied: bool = False  # bones that only turn do so in the solver, too
-    pinned: set[str] = dataclasses.field(default_factory=set)  # those that do so although nothing makes them
-    loose: set[str] = dataclasses.field(default_factory=set)  # bones whose joints may be solved again
-    may_be_loose: set[str] = dataclasses.field(default_factory=set)  # the same if bones near them left
-    heads: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)  # of bones whose joints were
+    pinned: frozenset[str] = frozenset()  # those that do so although nothing makes them
+    loose: frozenset[str] = frozenset()  # bones whose joints may be solved again
+    may_be_loose: frozenset[str] = frozenset()  # the same if bones near them left
     mine: np.ndarray | None = None  # [b] bones that may leave their places; None: none may
     gaps: list[gaps.Gap] = dataclasses.field(default_factory=list)  # that deleted bones have left
-    fills: bool = False  # these go there, and none looks for another place
-    looked: tuple | None = None  # where they go: relocation.look, or gaps.fill
-    moves: relocation.Moves = dataclasses.field(default_factory=relocation.Moves)  # those that did
+
+    @property
+    def names(self) -> list[str]:
+        return self.stands.names
+
+    @property
+    def held(self) -> Holds:
+        return self.stands.holds
 
     @property
     def new(self) -> int:
         """How many bones get their first vertices."""
         return len(self.claims) + len(self.aside)
 
-    def copy(self) -> Start:
-        """For another attempt, which may order bones otherwise."""
+    @property
+    def may_leave(self) -> bool:
+        """Whether some bone may leave its place."""
+        return self.mine is not None and bool(self.mine.any())
+
+    @functools.cached_property
+    def dense(self) -> np.ndarray:
+        """[v][b] of the rig"""
+        return self.rig.dense_weights()
+
+    def without_claims(self, names: list[str]) -> Facts:
+        """These do not take part in the solving."""
+        aside = [*self.aside, *names]
+        claims = [name for name in self.claims if name not in names]
+        used = [name for name in self.names if name not in {*claims, *aside}]
+        order = [self.names.index(name) for name in (*used, *claims, *aside)]
         return dataclasses.replace(
-            self, skin=dataclasses.replace(self.skin), held=dataclasses.replace(self.held)
+            self,
+            stands=self.stands.in_order(order),
+            claims=claims,
+            aside=aside,
+            skin=self.skin.of_bones(order),
+            rebased=self.rebased[order],
+            free=self.free[:, order],
+            mine=None if self.mine is None else self.mine[order],
         )
 
-    def set_aside(self, names: list[str]) -> None:
-        """These do not take part in the solving."""
-        self.looked = None
-        self.aside = [*self.aside, *names]
-        self.claims = [name for name in self.claims if name not in names]
-        used = [name for name in self.names if name not in {*self.claims, *self.aside}]
-        order = [self.names.index(name) for name in (*used, *self.claims, *self.aside)]
-        self.names = [self.names[b] for b in order]
-        self.skin.painted = np.ascontiguousarray(self.skin.painted[:, order])
-        self.painted, self.transforms = self.painted[:, order], self.transforms[:, order]
-        self.rebased, self.free = self.rebased[order], self.free[:, order]
-        self.held.groups, self.held.transforms = self.held.groups[order], self.held.transforms[:, order]
-        self.mine = None if self.mine is None else self.mine[order]
-
-    def leave_painted(self) -> None:
+    def as_painted(self) -> Facts:
         """Weights that are given back start as they are painted: those of the last time have led nowhere."""
-        self.looked = None
-        self.skin.painted[self.returned] = self.painted[self.returned]
-        self.returned = np.zeros(len(self.returned), bool)
-        bones, weights = _influences(self.skin, self.held, self.rig.bones)
-        self.rig = dataclasses.replace(self.rig, influence_bones=bones, influence_weights=weights)
+        skin = dataclasses.replace(self.skin, painted=self.stands.skin.painted)
+        bones, weights = _influences(skin, self.held, self.rig.bones)
+        rig = dataclasses.replace(self.rig, influence_bones=bones, influence_weights=weights)
+        return dataclasses.replace(self, skin=skin, rig=rig, returned=np.zeros(len(self.returned), bool))
+
+    def staying(self) -> Facts:
+        """No bone leaves its place."""
+        return dataclasses.replace(self, mine=None)
+
+    def moving_as(self, bones: list[int], transforms: np.ndarray) -> Facts:
+        """Some bones [n] move otherwise, [f][n][4][4]."""
+        whole, moved = self.stands.transforms.copy(), self.rig.transforms.copy()
+        whole[:, bones] = transforms
+        some = [b for b in bones if b < self.rig.bones]
+        moved[:, some] = transforms[:, [bones.index(b) for b in some], :3]
+        return dataclasses.replace(
+            self,
+            stands=dataclasses.replace(self.stands, transforms=whole),
+            rig=dataclasses.replace(self.rig, transforms=moved),
+        )
+
+    def turning(self, names: list[str]) -> np.ndarray:
+        """[b] of the names the one that each turns against; -1: it also moves"""
+        return standing.turning_parents(self.stands.armature, names, self.pinned)
 
     def bones(self, armature) -> list[str]:
         """All that may be keyed for them: what carries a flexible bone is keyed as well."""
         return [*self.names, *carriers.of(armature, self.names)]
 
 
-def _names(armature, changes: Changes, skin: standing.Skin, names: list[str], solve: str):
+def _names(armature, seen: Seen, solve: str) -> tuple[list[str], list[str]]:
     """The bones that move something, and those that are new and shall."""
-    used = skin.painted.max(axis=0) > 0
-    new = set(changes.added) if solve != "TRANSFORMS" else set()
+    names = standing.bone_names(armature)
+    used = np.any([groups.any(axis=0) for groups in seen.now.groups], axis=0)
+    new = set(seen.changes.added) if solve != "TRANSFORMS" else set()
     claims = [
         name
         for b, name in enumerate(names)
@@ -96,33 +129,28 @@ def _names(armature, changes: Changes, skin: standing.Skin, names: list[str], so
     return [name for b, name in enumerate(names) if used[b]], claims
 
 
-def _give_back(armature, changes: Changes, skin: standing.Skin, names: list[str]) -> tuple:
-    """Puts weights and points of the last time into the skin where the artist's are not kept; [v] where."""
-    record, then = armature.ossify, memory.last(armature)
+def _give_back(armature, seen: Seen, skin: Skin, names: list[str]) -> tuple[Skin, np.ndarray, np.ndarray]:
+    """The skin with weights and points of the last time where the artist's are not kept, and [v] where."""
+    record, then, changes = armature.ossify, seen.then, seen.changes
     weighed, shaped = np.zeros(len(skin.rest), bool), np.zeros(len(skin.rest), bool)
-    if (record.keep_repainted or not changes.repainted) and (record.keep_sculpted or not changes.sculpted):
-        return weighed, shaped
-    now = memory.read_bones(armature)
-    numbers = dict(zip(now.names, now.numbers, strict=True))
+    repainted = {} if record.keep_repainted else changes.repainted
+    sculpted = {} if record.keep_sculpted else changes.sculpted
+    painted, rest = skin.painted.copy(), skin.rest.copy()
+    numbers = dict(zip(seen.now.bones.names, seen.now.bones.numbers, strict=True))
     columns = {numbers[name]: b for b, name in enumerate(names)}
-    starts = np.concatenate([[0], np.cumsum(then.counts)])
     back = np.linalg.inv(matrix_of(armature))
-    for index, item in enumerate(record.meshes):
-        if item.object not in skin.meshes:
-            continue
-        here = skin.slices[skin.meshes.index(item.object)]
-        there, name = slice(*starts[index : index + 2]), item.object.name
-        if not record.keep_repainted and name in changes.repainted:
-            rows = changes.repainted[name]
+    for obj, here, there in memory.parts_of(armature, then, skin):
+        if obj.name in repainted:
+            rows = repainted[obj.name]
             old = dense_weights(then.influences[there], then.weights[there], columns)
             rows = rows & (old.sum(axis=1) > standing.WEIGHTLESS)
-            skin.painted[here][rows], weighed[here] = old[rows], rows
-        if not record.keep_sculpted and name in changes.sculpted:
-            rows, matrix = changes.sculpted[name], back @ matrix_of(item.object)
+            painted[here][rows], weighed[here] = old[rows], rows
+        if obj.name in sculpted:
+            rows, matrix = sculpted[obj.name], back @ matrix_of(obj)
             points = then.rest[there][rows].astype(np.float64)
-            skin.rest[here][rows] = points @ matrix[:3, :3].T + matrix[:3, 3]
+            rest[here][rows] = points @ matrix[:3, :3].T + matrix[:3, 3]
             shaped[here] = rows
-    return weighed, shaped
+    return dataclasses.replace(skin, painted=painted, rest=rest), weighed, shaped
 
 
 def _forward(then: memory.Snapshot, now: memory.Bones, channels_now) -> dict[int, np.ndarray]:
@@ -178,20 +206,18 @@ def _as_before(then: memory.Snapshot, now: memory.Bones, channels_now, names, re
         found[:, b] = poses[mine] @ np.linalg.inv(then.bones.rests[then.bones.index(mine)])
 
 
-def _transforms(armature, changes: Changes, names: list[str]) -> tuple[np.ndarray, np.ndarray]:
-    """[f][b][4][4] as Blender evaluates them; where a bone's place or parent is another, as it moved"""
-    found = played.read_transforms(armature, names)
-    rebased = rebased_bones(armature, changes, names)
+def _moving(stands: Standing, armature, seen: Seen) -> tuple[Standing, np.ndarray]:
+    """With bones as they moved where their place or parent is another, and [b] which those are"""
+    rebased, moved = rebased_bones(armature, seen.changes, stands.names), stands.transforms.copy()
     if rebased.any():
-        now = memory.read(armature)
-        _as_before(memory.last(armature), now.bones, now.channels, names, rebased, found)
-    return found, rebased
+        _as_before(seen.then, seen.now.bones, seen.now.channels, stands.names, rebased, moved)
+    return dataclasses.replace(stands, transforms=moved), rebased
 
 
-def _gaps(armature, changes: Changes, skin: standing.Skin, held: Holds) -> list[gaps.Gap]:
+def _gaps(armature, seen: Seen, skin: Skin, held: Holds) -> list[gaps.Gap]:
     """Where deleted bones were. None with locked groups: their weights stay, whatever else is given back."""
-    then, now = memory.last(armature), memory.read(armature)
-    numbers = gaps.numbers_of(changes, then.bones, now.bones)
+    then, now = seen.then, seen.now
+    numbers = gaps.numbers_of(seen.changes, then.bones, now.bones)
     if not numbers or held.groups.any():
         return []
     poses = _forward(then, now.bones, now.channels)
@@ -201,12 +227,12 @@ def _gaps(armature, changes: Changes, skin: standing.Skin, held: Holds) -> list[
     return [gaps.Gap(*gap) for gap in zip(weights.T, moved, strict=True)]
 
 
-def tracked(armature, names: list[str], rebased: np.ndarray) -> list[other_clips.Other]:
-    """The actions that were tracked onto the rig, likewise."""
-    found = other_clips.read(armature, names)
-    if not rebased.any():
+def tracked(armature, facts: Facts) -> list[other_clips.Other]:
+    """The actions that were tracked onto the rig, with bones as they moved, likewise."""
+    found = other_clips.read(armature, facts.names)
+    if not facts.rebased.any():
         return found
-    then, bones = memory.last(armature), memory.read_bones(armature)
+    then, bones = facts.seen.then, facts.seen.now.bones
     gone = [b for b, number in enumerate(then.bones.numbers) if number not in bones.numbers]
     for other in found:
         values = memory.read_channels(armature, bones.names, other.times, other.action)
@@ -217,7 +243,7 @@ def tracked(armature, names: list[str], rebased: np.ndarray) -> list[other_clips
             numbers=[*bones.numbers, *(then.bones.numbers[b] for b in gone)],
         )
         both = np.concatenate([values, lost], axis=1)
-        _as_before(then, known, both, names, rebased, other.transforms)
+        _as_before(then, known, both, facts.names, facts.rebased, other.transforms)
     return found
 
 
@@ -253,33 +279,31 @@ def _has_its_shape(armature, held: Holds, names: list[str]) -> bool:
     return any(map(np.any, told)) or not all(rewrite.is_plain(armature, None, name) for name in names)
 
 
-def _limits(armature, options: RefitOptions, changes: Changes, chosen, skin, names, reshaped: np.ndarray):
-    """What is held, by the artist or because it is not asked for; [f][b] the transforms that may change. Of
-    the vertices whose place at rest is given back, reshaped [v], those stay that may."""
-    record, held = armature.ossify, holds(armature, skin, names, changes)
-    shaped = _has_its_shape(armature, held, names)
-    flexible = record.settings.bone_kind == "FLEXIBLE"
-    held.transforms = rewrite.held_with_ancestors(armature, names, held.transforms, flexible)
-    free, bones, rows = _scope(armature, options, *chosen, names, skin)
-    held.vertices |= ~rows
-    held.groups |= ~bones
+def _limits(
+    stands: Standing, armature, options: RefitOptions, chosen
+) -> tuple[Holds, np.ndarray, np.ndarray]:
+    """What is held, by the artist or because it is not asked for; [f][b] the transforms that may change; [v]
+    the vertices that may go back to where they were at rest."""
+    told = stands.holds
+    free, bones, rows = _scope(armature, options, *chosen, stands.names, stands.skin)
+    transforms = stands.held_in_motion()
+    rest = told.rest | ~rows
     if not options.rest or options.only == "BONES":
-        held.rest[:] = True
-    held.rest |= ~rows
-    reshaped &= ~held.rest
-    held.rest |= shaped
-    return held, free & ~held.transforms
+        rest[:] = True
+    shaped = rest | _has_its_shape(armature, told, stands.names)
+    held = Holds(told.groups | ~bones, told.vertices | ~rows, shaped, transforms)
+    return held, free & ~transforms, ~rest
 
 
-def _pinned(armature, changes: Changes, names: list[str]) -> set[str]:
+def _pinned(armature, seen: Seen, names: list[str]) -> set[str]:
     """Bones that painted weights, which are kept, shall not pull off their joints: those of a hierarchy that
     are keyed without a location. Where bones came or went the motion may ask for one."""
-    record = armature.ossify
+    record, changes, now = armature.ossify, seen.changes, seen.now
     painted, others = changes.repainted and record.keep_repainted, changes.added or changes.deleted
     if not painted or others or changes.merged or record.settings.skeleton != "HIERARCHY":
         return set()
-    found = [memory.read_channels(armature, names, c.times, c.action)[..., :3] for c in played.of(armature)]
-    still = (np.concatenate(found) == 0).all(axis=(0, 2))
+    located = now.channels[:, [now.bones.names.index(name) for name in names], :3]
+    still = (located == 0).all(axis=(0, 2))
     touched = {*changes.moved, *changes.reparented}
     return {name for name, turns in zip(names, still, strict=True) if turns and name not in touched}
 
@@ -291,40 +315,46 @@ def _held_notes(armature, names: list[str]) -> list[str]:
     return [f"{words}: kept as that is, and with it the bones above." for words in told]
 
 
-def start_of(armature, options: RefitOptions, changes: Changes, bones, vertices) -> Start:
-    record = armature.ossify
-    meshes, every = memory.meshes_of(armature), standing.bone_names(armature)
-    skin = standing.read_skin(armature, every, meshes)
-    used, claims = _names(armature, changes, skin, every, options.solve)
-    names = [*used, *claims]
-    skin.painted = np.ascontiguousarray(skin.painted[:, [every.index(name) for name in names]])
-    painted = skin.painted.copy()
-    transforms, rebased = _transforms(armature, changes, names)
-    returned, reshaped = _give_back(armature, changes, skin, names)
-    held, free = _limits(armature, options, changes, (bones, vertices), skin, names, reshaped)
-    solid = transforms
-    if record.settings.bone_kind == "RIGID":  # what is held may be anything
-        solid = np.where(held.transforms[..., None, None], transforms, standing.rigid(transforms))
-    rig = native.Rig(
-        np.ascontiguousarray(solid[:, : len(used), :3]),
-        *_influences(skin, held, len(used)),
-        skin.rest.astype(np.float32),
-    )
-    start = Start(names, claims, skin, painted, transforms, rebased, held, free, returned, reshaped, rig)
-    start.pinned = _pinned(armature, changes, names)
-    start.tied = record.settings.skeleton == "ARTICULATED" or bool(start.pinned)
-    start.loose = joint_refit.free(armature, changes, options.joints)
-    start.notes = _held_notes(armature, names) if options.solve != "WEIGHTS" else []
-    if relocation.is_meant(options, changes):
-        start.mine = relocation.owned(armature, changes, start)
-        start.may_be_loose = joint_refit.free(armature, changes, every=True)
-        start.gaps = _gaps(armature, changes, skin, held) if start.mine.any() else []
-    return start
+def _solid(stands: Standing, count: int) -> np.ndarray:
+    """[f][b][3][4] transforms of the first bones as the solver wants them; what is held may be anything"""
+    moved = stands.transforms
+    if stands.options.bone_kind == "RIGID":
+        moved = np.where(stands.holds.transforms[..., None, None], moved, standing.rigid(moved))
+    return np.ascontiguousarray(moved[:, :count, :3])
 
 
-def _influences(skin: standing.Skin, held: Holds, count: int) -> tuple[np.ndarray, np.ndarray]:
+def facts_of(
+    place: Place, armature, seen: Seen, options: RefitOptions, bones=frozenset(), vertices=None
+) -> Facts:
+    """bones: names of those that are selected; vertices: object name -> [v] likewise"""
+    used, claims = _names(armature, seen, options.solve)
+    stands = reading.stand(place, armature, seen, [*used, *claims])
+    stands, rebased = _moving(stands, armature, seen)
+    skin, returned, reshaped = _give_back(armature, seen, stands.skin, stands.names)
+    held, free, may_be_reshaped = _limits(stands, armature, options, (bones, vertices or {}))
+    pinned = _pinned(armature, seen, stands.names)
+    stands = dataclasses.replace(stands, holds=held)
+    weights = _influences(skin, held, len(used))
+    rig = native.Rig(_solid(stands, len(used)), *weights, skin.rest.astype(np.float32))
+    shaped = reshaped & may_be_reshaped
+    start = Facts(stands, claims, [], skin, rebased, free, returned, shaped, rig, seen)
+    found = {
+        "pinned": frozenset(pinned),
+        "tied": stands.options.skeleton == "ARTICULATED" or bool(pinned),
+        "loose": frozenset(joint_refit.free(armature, seen.changes, options.joints)),
+        "notes": _held_notes(armature, stands.names) if options.solve != "WEIGHTS" else [],
+    }
+    if relocation.is_meant(options, seen.changes):
+        mine = relocation.owned(armature, seen.changes, stands, skin, free)
+        found["mine"] = mine
+        found["may_be_loose"] = frozenset(joint_refit.free(armature, seen.changes, every=True))
+        found["gaps"] = _gaps(armature, seen, skin, held) if mine.any() else []
+    return dataclasses.replace(start, **found)
+
+
+def _influences(skin: Skin, held: Holds, count: int) -> tuple[np.ndarray, np.ndarray]:
     """Shares of each vertex; where groups are held, their weights are what is painted."""
-    dense = skin.weights()[:, :count]
+    dense = skin.weights[:, :count]
     groups = held.groups[:count]
     if groups.any():
         mixed = skin.painted[:, :count].astype(np.float64)

@@ -8,7 +8,6 @@ the bones that stay are theirs.
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Generator
 
 import bpy
@@ -18,16 +17,15 @@ from .. import native
 from ..base.refusal import Refusal
 from ..base.steps import Step
 from ..record import amend, changes
-from ..rig import actions, carriers, channels, other_clips, played, rewrite, standing
+from ..rig import actions, carriers, channels, other_clips, played, rewrite, roles, standing
 from ..rig.armature import paint
-from ..rig.keying import ROOT, tolerance_of
+from ..rig.keying import tolerance_of
 from ..rig.stand import Standing
 from . import edits, local_fit, quadrics
 from .local_fit import Fit
 from .painting import error_words
 
 _GOLDEN = 0.618034  # of a colour wheel, from one bone's hue to the next
-_NAME = re.compile(r"^(.*?)(?:\.(\d+))?(\.[LR])?$")
 
 
 @dataclasses.dataclass
@@ -61,7 +59,7 @@ def standing_above(bone, gone: set[str]):
 
 
 def number_of(subject: Standing, name: str) -> int:
-    if name == ROOT or name not in subject.names:
+    if name == subject.root or name not in subject.names:
         raise Refusal(f"{name} does not deform the mesh: choose bones that do.")
     return subject.names.index(name)
 
@@ -282,25 +280,10 @@ def turning(
     return turned, joint if found is None else joints_found[names.index(found)], True
 
 
-# ---- names
-
-
-def next_name(armature, like: str) -> str:
-    """A name of the same chain and side that no bone and no vertex group has: the next number."""
-    base, number, side = _NAME.match(like).groups()
-    side, digits = side or "", len(number or "000")
-    meshes = [obj for obj in armature.children if obj.type == "MESH"]
-    taken = {bone.name for bone in armature.data.bones}
-    taken |= {group.name for obj in meshes for group in obj.vertex_groups}
-    count = int(number or 0) + 1
-    while f"{base}.{count:0{digits}}{side}" in taken:
-        count += 1
-    return f"{base}.{count:0{digits}}{side}"
-
-
 def dress(armature, name: str, like: str) -> None:
-    """Colour and collections as the others have them."""
+    """Its role; colour and collections as the others have them."""
     data = armature.data
+    roles.give(armature, roles.DEFORM, [name])
     paint(data.bones[name], _GOLDEN * (sum(bone.use_deform for bone in data.bones) - 1))
     for collection in data.bones[like].collections:
         collection.assign(data.bones[name])

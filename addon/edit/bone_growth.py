@@ -13,6 +13,7 @@ from .. import native
 from ..base.refusal import Refusal
 from ..base.steps import Step, step
 from ..rig import standing
+from ..rig.bone_names import next_name
 from ..rig.stand import Standing
 from ..skeleton import joints, placement
 from . import bone_change, edits, local_fit
@@ -84,7 +85,7 @@ def add_at_worst(context, armature) -> Generator[Step, None, bone_change.Edited]
     count, old = len(subject.names), subject.weights()
     donor = int((old * grown.dense_weights()[:, count:]).sum(axis=0).argmax())
     like = subject.names[donor]
-    name = bone_change.next_name(subject.armature, like)
+    name = next_name(subject.armature, like)
     free = (grown.dense_weights()[:, touched] > 0).any(axis=1)
     fit = yield from local_fit.fit(subject, [*subject.names, name], grown, touched, free)
     armature = subject.armature
@@ -192,7 +193,7 @@ def split(context, armature, name: str) -> Generator[Step, None, bone_change.Edi
         )
     before = edits.error(subject, edits.quadrics(subject))
     grown, touched = _grown(subject, b)
-    new = bone_change.next_name(subject.armature, name)
+    new = next_name(subject.armature, name)
     free = (grown.dense_weights()[:, touched] > 0).any(axis=1)
     fit = yield from local_fit.fit(subject, [*subject.names, new], grown, touched, free)
     if not (fit.weights[:, [b, count]] > 0).any(axis=0).all():

@@ -13,7 +13,7 @@ from ..base.refusal import Refusal
 from ..base.steps import Step, step
 from ..record import changes
 from ..refit import joint_refit
-from ..rig import keys, played, references
+from ..rig import keys, played, references, roles
 from ..rig.stand import Standing
 from . import bone_change, edits, local_fit
 from .local_fit import Fit
@@ -38,11 +38,11 @@ def _held(subject: Standing) -> set[str]:
 def protected(subject: Standing) -> set[str]:
     """Bones that hold something of an artist's, and are not removed."""
     armature, names = subject.armature, subject.names
-    bones, pose = armature.data.bones, armature.pose.bones
+    bones, pose, role = armature.data.bones, armature.pose.bones, roles.of(armature)
     found = _held(subject) | joint_refit.own(armature, changes.find(armature))
     made = [None, *played.made(armature)]
     for name in names:
-        controls = [child for child in bones[name].children if not child.use_deform]
+        controls = [child for child in bones[name].children if role[child.name] == roles.CONTROL]
         if bone_change.joined(armature) and bones[name].children and not _deforms(bones[name].parent):
             found.add(name)  # the whole skeleton hangs from it
         shaped = pose[name].custom_shape is not None or bool(pose[name].constraints)

@@ -20,7 +20,6 @@ from ..motion import sources
 from ..record import changes, reading, recapture
 from ..refit import facts, refit_check
 from ..rig import heat, played, standing
-from ..rig.keying import ROOT
 from ..rig.stand import Standing
 from ..rig.trial import keyed_of
 from .quadrics import Quadrics, at, widest
@@ -158,7 +157,7 @@ def note_fit(subject: Standing) -> float:
         item.error = percent * float(error)
     for clip, rows in played.recorded(armature):
         clip.rms = percent * float(np.sqrt(np.square(found.frame_error[rows]).mean()))
-    keyed = keyed_of(armature, [ROOT, *subject.names])
+    keyed = keyed_of(armature, [subject.root, *subject.names])
     record.keys, record.keys_if_every = keyed.keys, keyed.keys_if_every
     for obj, errors in zip(subject.skin.meshes, _spread(subject, percent * found.vertex_error), strict=True):
         heat.store(obj.data, errors)

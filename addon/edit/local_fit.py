@@ -44,8 +44,7 @@ def held_transforms(subject: Standing, names: list[str], touched: np.ndarray) ->
     held = np.tile(~touched, (len(subject.transforms), 1))
     old = [b for b, name in enumerate(names) if name in subject.names]
     known = [names[b] for b in old]
-    flexible = subject.armature.ossify.settings.bone_kind == "FLEXIBLE"
-    fixed = rewrite.held_with_ancestors(subject.armature, known, None, flexible)
+    fixed = rewrite.held_with_ancestors(subject.armature, known, None)
     held[:, old] |= fixed | subject.holds.transforms[:, [subject.names.index(name) for name in known]]
     return held
 

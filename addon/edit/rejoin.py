@@ -19,9 +19,9 @@ from ..base.refusal import Refusal
 from ..motion import sources
 from ..options.options import Options
 from ..record import amend, changes
-from ..rig import actions, keys, other_clips, played, standing
+from ..rig import actions, keys, other_clips, played, roles, standing
 from ..rig.armature import plan_bones, rearrange, rename
-from ..rig.keying import ROOT, Keyed, key
+from ..rig.keying import Keyed, key
 from ..rig.standing import bone_names, meshes_of
 from ..rig.trial import keyed_of
 from ..skeleton import rooting
@@ -139,7 +139,7 @@ def _key(armature, clips: list[_Clip], rig, body: np.ndarray, plan, options: Opt
         some = dataclasses.replace(plan, transforms=plan.transforms[rows])
         with actions.given(armature, clip.action):
             keyed.append(key(armature, clip.action, part, body[rows], clip.times, some, options, clip.poses))
-    return Keyed.of(keyed, other_clips.complete(armature, [ROOT, *plan.names]))
+    return Keyed.of(keyed, other_clips.complete(armature, [roles.root_of(armature), *plan.names]))
 
 
 # ---- all of it
@@ -160,10 +160,10 @@ def _plan(armature, rig: native.Rig, triangles, options: Options, names: list[st
 
 def _remember(armature, keyed: Keyed, plan, changed: changes.Changes, renamed: dict[str, str]) -> None:
     """Onto its record and into its memory; bones that the artist added are still for a refit to take up."""
-    record = armature.ossify
+    record, root = armature.ossify, roles.root_of(armature)
     if keyed.located or record.settings.skeleton == "NONE":
         record.settings.skeleton = "HIERARCHY"
-    counted = keyed_of(armature, [ROOT, *plan.names])
+    counted = keyed_of(armature, [root, *plan.names])
     record.keys, record.keys_if_every = counted.keys, counted.keys_if_every
     record.located, record.location = keyed.located, 100 * keyed.location / plan.size
     record.free_erms = 0.0
@@ -172,9 +172,9 @@ def _remember(armature, keyed: Keyed, plan, changed: changes.Changes, renamed: d
     for name in plan.names:
         armature.data.bones[name].pop(changes.PLACED, None)  # it was moved from where the artist put it
     ours = {new for old, new in renamed.items() if old not in changed.added}
-    written = {ROOT: ROOT, **renamed}
+    written = {root: root, **renamed}
     rekeyed = {written[name]: rows for name, rows in changed.rekeyed.items() if name in written}
-    amend.amend(armature, {ROOT, *ours}, ours, set(), {}, ours, rekeyed)
+    amend.amend(armature, {root, *ours}, ours, set(), {}, ours, rekeyed)
 
 
 class Rejoined(NamedTuple):
@@ -187,19 +187,20 @@ def rejoin(context, armature) -> Rejoined:
     """Hangs the bones of a rig anew, in place."""
     record, options = armature.ossify, armature.ossify.settings.options()
     _check(armature, options)
+    root = roles.root_of(armature)
     changed, names = changes.find(armature), bone_names(armature)
     poses = [item.name for item in record.frames] if options.frames == "POSES" else None
     clips = _clips(armature, poses)
     skin = standing.read_skin(armature, names)
     rest, dense, triangles = skin.rest[skin.moved], skin.weights[skin.moved], skin.moved_triangles
-    body, moved = np.split(standing.rigid(_read(armature, [ROOT, *names])), [1], axis=1)
+    body, moved = np.split(standing.rigid(_read(armature, [root, *names])), [1], axis=1)
     rig = native.Rig(np.ascontiguousarray(moved[:, :, :3]), *standing.sparse(dense), rest.astype(np.float32))
     plan = _plan(armature, rig, triangles, options, names, bool(poses))
     with standing.alone(armature) as (scene, layer):  # a rig that is hidden has no Edit Mode in its own
         rearrange(armature, scene, layer, names, plan)
     clips = [_with_action(armature, clip) for clip in clips]
     for clip in clips:
-        keys.clear(armature, clip.action, [ROOT, *names])
+        keys.clear(armature, clip.action, [root, *names])
     rename(armature, names, plan)
     keyed = _key(armature, clips, rig, body[:, 0], plan, options)
     renamed = dict(zip(names, plan.names, strict=True))

@@ -11,7 +11,7 @@ from __future__ import annotations
 from ..base.words import listed
 from ..record import memory
 from ..record.memory import Snapshot
-from ..rig import keys, other_clips, references, standing
+from ..rig import keys, other_clips, references, roles, standing
 from . import bone_return, weight_return
 
 
@@ -32,7 +32,7 @@ def _of_its_own(armature, name: str) -> bool:
     """Whether a bone is a control that somebody has worked on."""
     shaped = armature.pose.bones[name].custom_shape is not None
     worked_on = shaped or bool(references.carried(armature, name))
-    return worked_on and not armature.data.bones[name].use_deform
+    return worked_on and roles.of(armature)[name] == roles.CONTROL
 
 
 def _builders(armature, names: list[str]) -> list[tuple[str, str | None, str]]:

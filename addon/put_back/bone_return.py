@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterable
 
 from mathutils import Matrix
 
-from ..edit.bone_change import next_name
 from ..record import memory
 from ..record.memory import Bones
-from ..rig import looks, standing
+from ..rig import looks, roles, standing
+from ..rig.bone_names import next_name
 
 _TOUCHING = 1e-4  # of the parent's length
 
@@ -94,3 +94,5 @@ def dress(armature, names: dict[int, str], noted: dict[str, dict]) -> None:
     for number, name in names.items():
         if str(number) in noted:
             looks.give(armature, name, noted[str(number)])
+    if roles.is_told(armature):
+        roles.complete(armature, names.values())  # what was noted by version 0.1.0 has none

@@ -28,7 +28,7 @@ from ..base.meshes import edges_of, positions
 from ..base.refusal import Refusal
 from ..motion.capture import Motion
 from ..options.options import Options
-from ..rig import keys, looks, played, standing
+from ..rig import keys, looks, played, roles, standing
 
 PACKED_MOST = 64_000_000  # bytes of motion that are kept in the .blend unasked
 NUMBER = "ossify_bone"  # on bones
@@ -318,6 +318,7 @@ def snapshot(armature) -> None:
 
 def note(armature, now: Snapshot) -> None:
     """Notes this as what changes are counted from."""
+    roles.upgrade(armature)
     mesh = mesh_of(armature)
     bones = dataclasses.asdict(dataclasses.replace(now.bones, rests=None))
     used = max(int((now.influences >= 0).sum(axis=1).max(initial=1)), 1)

@@ -73,7 +73,7 @@ def _notes(armature, tried: Attempt, mine, options: RefitOptions) -> list[str]:
     """On what was written; mine [b]: bones that might have left"""
     facts, moves = tried.facts, tried.wanted.moves
     asked = options.move_idle == "ALWAYS"
-    left = relocation.notes(mine, moves, asked, relocation.limit(armature, options))
+    left = relocation.notes(mine, moves, asked, relocation.limit(armature, options), facts.stands.root)
     elsewhere = facts.rebased.any() or bool(tried.wanted.heads)
     others = played.left_alone(armature) if elsewhere else []
     return [*facts.notes, *tried.solved.notes, *left, *others]

@@ -22,8 +22,7 @@ from .. import native
 from ..base.steps import Step, watch
 from ..options.options import RefitOptions
 from ..record.changes import Changes
-from ..rig import keys, played, references, standing
-from ..rig.keying import ROOT
+from ..rig import keys, played, references, roles, standing
 from ..rig.stand import Standing
 from ..rig.standing import Skin
 from ..skeleton import joints, limbs, placement
@@ -48,8 +47,8 @@ class Moves:
     skeleton: native.Skeleton | None = None
 
 
-def _words(name: str, above: str) -> str:
-    hangs = "" if above == ROOT else f", and hangs from {above}"
+def _words(name: str, above: str, root: str) -> str:
+    hangs = "" if above == root else f", and hangs from {above}"
     return f"{name} did little where it was: it left for a place where a bone is missed{hangs}."
 
 
@@ -72,10 +71,10 @@ def limit(armature, options: RefitOptions) -> str:
     return ""
 
 
-def notes(mine: np.ndarray | None, moves: Moves, asked: bool, limited: str) -> list[str]:
+def notes(mine: np.ndarray | None, moves: Moves, asked: bool, limited: str, root: str) -> list[str]:
     """For the artist, a sentence each. mine [b]: bones that might have left; None: none of them"""
     if moves.left:
-        return [*(_words(name, moves.parents[name]) for name in moves.left), _NEVER]
+        return [*(_words(name, moves.parents[name], root) for name in moves.left), _NEVER]
     if mine is None or not asked:
         return []
     if not mine.any():
@@ -220,13 +219,13 @@ def plan(
     world = world / np.linalg.norm(world, axis=0)
     places = placement.place(rig.rest, dense, triangles, world)
     moves = Moves([names[b] for b in np.flatnonzero(left)], names=names)
-    hung = left
+    hung, root = left, roles.root_of(armature)
     if armature.ossify.settings.skeleton != "NONE":
         moves.skeleton, hung = _joined(armature, names, rig, triangles, settings, left, loose, swapped)
         limbs.lay(places, rig.rest, dense, triangles, moves.skeleton, world)
     for b in np.flatnonzero(hung):
         above = -1 if moves.skeleton is None else int(moves.skeleton.parents[b])
-        moves.parents[names[b]] = ROOT if above < 0 else names[above]
+        moves.parents[names[b]] = root if above < 0 else names[above]
         moves.heads[names[b]] = places.heads[b].copy()
         if above < 0 and not left[b]:
             moves.heads[names[b]] = np.array(armature.data.bones[names[b]].head_local, np.float64)

@@ -16,8 +16,9 @@ from ..native import Rig, Skeleton
 from ..options.options import Options
 from ..skeleton import joints, limbs, naming, placement
 from ..skeleton.mirror import Mirror, even_out, sides
-from . import channels
-from .keying import ROOT, tolerance_of
+from . import channels, roles
+from .keying import tolerance_of
+from .roles import CARRIER_NAME, ROOT_NAME
 
 _DEFORM = "Deform"
 _ROOT_LENGTH = 0.15  # of the size
@@ -45,12 +46,15 @@ class Plan:
         return np.argsort(limbs.depths(self.parents), kind="stable")
 
 
-def _bone_names(count: int, taken: set[str], sides: list[str], images: np.ndarray) -> list[str]:
+def _endings(count: int, sides: list[str], images: np.ndarray) -> list[str]:
     """Numbers, which mirror images share; sides [b] "", ".L" or ".R" """
     digits = max(3, len(str(count)))
     firsts = [min(b, image) if image >= 0 else b for b, image in enumerate(images.tolist())]
     numbers = np.unique(firsts, return_inverse=True)[1] + 1
-    endings = [f".{number:0{digits}}{side}" for number, side in zip(numbers, sides, strict=True)]
+    return [f".{number:0{digits}}{side}" for number, side in zip(numbers, sides, strict=True)]
+
+
+def _bone_names(endings: list[str], taken: set[str]) -> list[str]:
     bases = itertools.chain(("Bone", "Ossify"), (f"Ossify{tries}" for tries in itertools.count(2)))
     found = ([base + ending for ending in endings] for base in bases)
     return next(names for names in found if not taken & set(names))
@@ -109,11 +113,11 @@ def plan_bones(
     places = placement.place(rig.rest, dense, triangles, world)
     mirror = mirror or Mirror(np.zeros(4), np.full(rig.bones, -1))
     even_out(places, mirror)
-    names = _bone_names(rig.bones, taken, sides(mirror, places.heads), mirror.images)
+    endings = _endings(rig.bones, sides(mirror, places.heads), mirror.images)
     flexible = options.bone_kind == "FLEXIBLE"
     plan = Plan(
-        names,
-        [f"Stretch{name[name.index('.') :]}" for name in names] if flexible else None,
+        _bone_names(endings, taken),
+        [CARRIER_NAME + ending for ending in endings] if flexible else None,
         places,
         np.full(rig.bones, -1),
         diagonal(rig.rest),
@@ -153,9 +157,9 @@ def add_bone(bones, name: str, head, tail, facing, parent: str | None, deforms: 
 def add_bones(armature, scene, plan: Plan) -> None:
     places = plan.places
     with edit_mode(armature, scene, scene.view_layers[0]) as bones:
-        add_bone(bones, ROOT, (0, 0, 0), (0, _ROOT_LENGTH * plan.size, 0), (0, 0, 1), None, False)
+        add_bone(bones, ROOT_NAME, (0, 0, 0), (0, _ROOT_LENGTH * plan.size, 0), (0, 0, 1), None, False)
         for b in plan.order:
-            parent = ROOT if plan.parents[b] < 0 else plan.names[plan.parents[b]]
+            parent = ROOT_NAME if plan.parents[b] < 0 else plan.names[plan.parents[b]]
             spot = places.heads[b], places.tails[b], places.facing[b]
             if plan.carriers:
                 add_bone(bones, plan.carriers[b], *spot, parent, False)
@@ -166,15 +170,15 @@ def add_bones(armature, scene, plan: Plan) -> None:
 
 def rearrange(armature, scene, layer, names: list[str], plan: Plan) -> None:
     """The same for bones that are there, by the names they have."""
-    places = plan.places
+    places, root = plan.places, roles.root_of(armature)
     with edit_mode(armature, scene, layer) as bones:
         for name in names:
-            bones[name].use_connect, bones[name].parent = False, bones[ROOT]
+            bones[name].use_connect, bones[name].parent = False, bones[root]
         for b in plan.order:
             bone = bones[names[b]]
             bone.head, bone.tail = Vector(places.heads[b]), Vector(places.tails[b])
             bone.align_roll(Vector(places.facing[b]))
-            bone.parent = bones[ROOT if plan.parents[b] < 0 else names[plan.parents[b]]]
+            bone.parent = bones[root if plan.parents[b] < 0 else names[plan.parents[b]]]
             bone.use_connect = bool(plan.connected[b])
 
 
@@ -217,15 +221,18 @@ def collect(data, plan: Plan) -> None:
 
 
 def dress(armature, plan: Plan) -> None:
-    """Colours and bone collections."""
+    """Roles, colours and bone collections."""
     data = armature.data
-    data.collections.new("Root").assign(data.bones[ROOT])
-    paint(data.bones[ROOT], 0, 0)
+    roles.give(armature, roles.ROOT, [ROOT_NAME])
+    roles.give(armature, roles.DEFORM, plan.names)
+    roles.give(armature, roles.CARRIER, plan.carriers or [])
+    data.collections.new("Root").assign(data.bones[ROOT_NAME])
+    paint(data.bones[ROOT_NAME], 0, 0)
     collect(data, plan)
     for b, name in enumerate(plan.names):
         paint(data.bones[name], b * 0.618034)  # the golden section: neighbours in number differ
     if plan.carriers:
-        hidden = data.collections.new("Stretch")
+        hidden = data.collections.new(CARRIER_NAME)
         for name in plan.carriers:
             hidden.assign(data.bones[name])
         hidden.is_visible = False

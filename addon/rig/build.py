@@ -19,7 +19,8 @@ from ..options.options import Options
 from ..skeleton.mirror import Mirror
 from . import actions, root_motion, skin, weights
 from .armature import Plan, add_bones, dress, plan_bones
-from .keying import ROOT, Keyed, key
+from .keying import Keyed, key
+from .roles import ROOT_NAME
 
 
 @dataclasses.dataclass
@@ -87,7 +88,7 @@ def _animate(maker: Maker, motion: Motion, rig: Rig, options: Options, plan: Pla
     if len(found) > 1:
         for action in found:
             action.use_fake_user = True
-        extra = actions.complete(armature, found, [ROOT, *plan.names, *(plan.carriers or [])])
+        extra = actions.complete(armature, found, [ROOT_NAME, *plan.names, *(plan.carriers or [])])
         actions.assign(armature, found[0])
     return Keyed.of(keyed, extra), made
 

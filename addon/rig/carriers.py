@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from .rewrite import carrier_of
+import itertools
+
+from . import roles
+from .bone_names import parts_of
 
 
 def of(armature, names: list[str]) -> list[str]:
-    """Those of these bones, of flexible rigs; bones of others have none."""
-    if armature.ossify.settings.bone_kind != "FLEXIBLE":
-        return []
-    bones = armature.data.bones
-    found = [carrier_of(bones[name]) for name in names if name in bones]
-    return [bone.name for bone in found if bone is not None]
+    """Those of these bones; bones that are not flexible have none."""
+    found = roles.carriers_of(armature)
+    return [found[name] for name in names if name in found]
 
 
 def name_for(armature, name: str) -> str:
-    """A name that no bone has, with the number of the bone."""
-    wanted = number = f"Stretch.{name.rpartition('.')[2]}"
-    count = 1
-    while wanted in armature.data.bones:
-        wanted, count = f"{number}.{count:03}", count + 1
-    return wanted
+    """A name that no bone has, with the number and the side of the bone."""
+    _, number, side = parts_of(name)
+    wanted = f"{roles.CARRIER_NAME}.{number}{side}" if number else roles.CARRIER_NAME + side
+    names = itertools.chain([wanted], (f"{wanted}.{count:03}" for count in itertools.count(1)))
+    return next(free for free in names if free not in armature.data.bones)
 
 
 def put(edit_bones, carrier: str, name: str, like: str) -> None:
@@ -34,6 +33,7 @@ def put(edit_bones, carrier: str, name: str, like: str) -> None:
 def dress(armature, carrier: str, like: str) -> None:
     """Out of sight, as the other is."""
     bones, pose = armature.data.bones, armature.pose.bones
+    roles.give(armature, roles.CARRIER, [carrier])
     for collection in bones[like].collections:
         collection.assign(bones[carrier])
     pose[carrier].rotation_mode = pose[like].rotation_mode

@@ -11,8 +11,8 @@ from ..options.options import Options
 from ..skeleton import placement
 from . import channels
 from .keys import Writer
+from .roles import ROOT_NAME
 
-ROOT = "Root"
 _ALONG = 1e-6  # of the size: rounding
 
 
@@ -86,7 +86,7 @@ def _planned(armature, rig: Rig, root: np.ndarray, plan) -> Links:
     """Root first, then the deform bones in the plan's order; a carrier and its bone are one link."""
     bones, order = armature.data.bones, plan.order
     names = [plan.names[b] for b in order]
-    rests = [np.array(bones[name].matrix_local, np.float64) for name in (ROOT, *names)]
+    rests = [np.array(bones[name].matrix_local, np.float64) for name in (ROOT_NAME, *names)]
     whole = placement.box(rig.rest.astype(np.float64), np.eye(3))
     number = np.zeros(rig.bones + 1, int)  # of a link; the root's stands last, at -1
     number[order] = np.arange(rig.bones) + 1
@@ -101,8 +101,8 @@ def _planned(armature, rig: Rig, root: np.ndarray, plan) -> Links:
     )
     joined = np.concatenate([[False], (plan.parents[order] >= 0) & (plan.skeleton is not None)])
     if plan.carriers is None:
-        return Links(chain, [ROOT, *names], [None] * (rig.bones + 1), joined)
-    return Links(chain, [ROOT, *(plan.carriers[b] for b in order)], [None, *names], joined)
+        return Links(chain, [ROOT_NAME, *names], [None] * (rig.bones + 1), joined)
+    return Links(chain, [ROOT_NAME, *(plan.carriers[b] for b in order)], [None, *names], joined)
 
 
 def key(armature, action, rig: Rig, root: np.ndarray, times, plan, options: Options, poses) -> Keyed:

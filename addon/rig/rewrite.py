@@ -17,7 +17,7 @@ from ..base.surface import diagonal
 from ..base.words import aloof_words, moved_words
 from ..options.options import Options
 from ..skeleton import placement
-from . import channels, keying, keys, played, standing, weights
+from . import channels, keying, keys, played, roles, standing, weights
 from .keying import Keyed, Links
 from .keys import Writer
 from .skin import set_positions
@@ -131,15 +131,6 @@ def not_plain_words(armature, names: list[str]) -> list[str]:
     return [*([moved_words(moved)] if moved else []), *([aloof_words(aloof)] if aloof else [])]
 
 
-def carrier_of(bone):
-    """The bone above one that is flexible, which has its scale; None: it has none."""
-    above = bone.parent
-    if above is None or above.use_deform or above.name == keying.ROOT or len(above.children) != 1:
-        return None
-    same = np.abs(np.array(above.matrix_local) - np.array(bone.matrix_local)).max() <= 1e-6
-    return above if same else None
-
-
 def is_limited(armature, action, name: str) -> bool:
     """Whether keys move the bone, but not beyond limits."""
     return not is_plain(armature, action, name) and not is_bound(armature, action, name)
@@ -159,13 +150,12 @@ class _Bone:
         return self.inner or self.name
 
 
-def _bones(armature, names: list[str], flexible: bool) -> list[_Bone]:
+def _bones(armature, names: list[str]) -> list[_Bone]:
     """Those named, and all above them, parents first."""
-    bones, found = armature.data.bones, {}
+    bones, carriers, found = armature.data.bones, roles.carriers_of(armature), {}
     for column, name in enumerate(names):
-        carrier = carrier_of(bones[name]) if flexible else None
-        outer = carrier.name if carrier else name
-        found[outer] = _Bone(outer, name if carrier else None, column)
+        outer = carriers.get(name, name)
+        found[outer] = _Bone(outer, name if name in carriers else None, column)
     for name in list(found):
         for above in bones[name].parent_recursive:
             if above.name not in found and not any(link.inner == above.name for link in found.values()):
@@ -207,10 +197,10 @@ def _with_ancestors(result: np.ndarray, parents: np.ndarray) -> np.ndarray:
     return result
 
 
-def held_with_ancestors(armature, names: list[str], held, flexible: bool) -> np.ndarray:
+def held_with_ancestors(armature, names: list[str], held) -> np.ndarray:
     """[f][b] what a solver shall not change in the rig's clips when `held` ([f][b] or None) is held: with it
     bones that something else moves or limits, and what is above any of them, or those would move along."""
-    links = _bones(armature, names, flexible)
+    links = _bones(armature, names)
     parents, clips = _parents(armature, links), played.of(armature)
     result = np.zeros((sum(len(clip.times) for clip in clips), len(names)), bool)
     columns = [(i, link.column) for i, link in enumerate(links) if link.column >= 0]
@@ -246,13 +236,13 @@ def _given(writer: Writer, links: list[_Bone], partly: np.ndarray, frames: int) 
     return channels.Channels(*parts)
 
 
-def _along_root(bones: list, chain: channels.Chain, heads: np.ndarray, size: float) -> np.ndarray:
-    """[link] those that hang from Root, and whose heads it takes along"""
+def _along_root(bones: list, root: str, chain: channels.Chain, heads: np.ndarray, size: float) -> np.ndarray:
+    """[link] those that hang from the root, and whose heads it takes along"""
     names = [bone.name for bone in bones]
-    below = np.array([bone.parent is not None and bone.parent.name == keying.ROOT for bone in bones])
+    below = np.array([bone.parent is not None and bone.parent.name == root for bone in bones])
     if below.any():
-        root = chain.transforms[:, names.index(keying.ROOT)]
-        below &= keying.goes_along(heads, root, chain.transforms, size)
+        moved = chain.transforms[:, names.index(root)]
+        below &= keying.goes_along(heads, moved, chain.transforms, size)
     return below
 
 
@@ -264,7 +254,7 @@ def _pin(armature, chain: channels.Chain, joined: np.ndarray, links, options: Op
     articulated = joined & (options.skeleton == "ARTICULATED")
     limit = channels.PIN_SHARE * (keying.tolerance_of(options, size, options.frames == "POSES") or 0.0)
     heads = np.array([bone.head_local for bone in bones], np.float64)
-    along = _along_root(bones, chain, heads, size)
+    along = _along_root(bones, roles.root_of(armature), chain, heads, size)
     parents = np.where((joined | connected | along) & ~chain.follows, chain.parents, -1)
     chain.transforms, chain.pinned = channels.pin(
         heads, parents, chain.transforms, limit, connected | articulated | along
@@ -275,7 +265,7 @@ def _links(armature, writer: Writer, transforms, names, options: Options, held, 
     """The chain, and its links to be."""
     frames, flexible = len(transforms), options.bone_kind == "FLEXIBLE"
     bones = armature.data.bones
-    links = _bones(armature, names, flexible)
+    links = _bones(armature, names)
     parents = _parents(armature, links)
     held = _with_ancestors(_told(links, held, frames), parents)
     held |= _some(armature, writer.action, links, is_bound)

@@ -14,8 +14,7 @@ from .. import native
 from ..base.handles import Handle, Place
 from ..base.surface import diagonal
 from ..options.options import Options
-from . import carriers, rewrite, standing
-from .keying import ROOT
+from . import carriers, rewrite, roles, standing
 from .standing import Skin, sparse
 
 _FULL = 1 + 1e-6  # a sum of weights above it is more than all of the weight, and no rounding
@@ -140,15 +139,19 @@ class Standing:
 
     # ---- its bones
 
+    @property
+    def root(self) -> str:
+        """The bone that carries the body."""
+        return roles.root_of(self.armature)
+
     def keyed_bones(self) -> list[str]:
         """All that may be keyed: the root, and what carries a bone that is flexible."""
-        return [ROOT, *self.names, *carriers.of(self.armature, self.names)]
+        return [self.root, *self.names, *carriers.of(self.armature, self.names)]
 
     def held_in_motion(self) -> np.ndarray:
         """[f][b] transforms that a solver shall not change: what is held, what something else moves, and the
         bones above those"""
-        flexible = self.options.bone_kind == "FLEXIBLE"
-        return rewrite.held_with_ancestors(self.armature, self.names, self.holds.transforms, flexible)
+        return rewrite.held_with_ancestors(self.armature, self.names, self.holds.transforms)
 
 
 def hanging(parents: np.ndarray, joints: np.ndarray, like: native.Skeleton | None = None) -> native.Skeleton:

@@ -19,8 +19,8 @@ from ..base.handles import Handle, was_changed
 from ..base.meshes import matrix_of, positions, triangles_of
 from ..base.refusal import Refusal
 from ..base.rigid import nearest_rotation
+from . import roles
 from .armature import edit_mode
-from .keying import ROOT
 
 WEIGHTLESS = 1e-4  # a vertex with less weight is not moved, as for Blender's modifier
 
@@ -58,11 +58,10 @@ def bone_names(armature) -> list[str]:
 
 def check(armature) -> None:
     """Refuses what is no longer a rig of Ossify's."""
-    if ROOT not in armature.data.bones:
-        raise Refusal(
-            f"{armature.name} has lost its bone {ROOT}, which carries the body: call it {ROOT} again if it"
-            " was renamed, or undo that."
-        )
+    if roles.root_of(armature) is None:
+        root = roles.ROOT_NAME
+        again = "" if roles.is_told(armature) else f"call it {root} again if it was renamed, or "
+        raise Refusal(f"{armature.name} has lost its bone {root}, which carries the body: {again}undo that.")
     if not bone_names(armature):
         raise Refusal(f"{armature.name} has no bone left that deforms a mesh: undo that, or convert again.")
 

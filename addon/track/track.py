@@ -36,7 +36,6 @@ from ..record.rig_record import remember_clip
 from ..rig import actions, played, rewrite, root_motion, standing
 from ..rig.build import Maker, discard
 from ..rig.channels import homogeneous
-from ..rig.keying import ROOT
 from ..rig.stand import Standing, hanging
 from ..rig.trial import Trial
 from . import takes
@@ -181,7 +180,7 @@ def _write(rig: Standing, stage: _Stage, action, take: takes.Take, found: np.nda
     """Keys the copy; how many keys there are."""
     copy, root = stage.armature.get(), root_of(rig, take.frames, found)
     transforms = np.concatenate([root[:, None], found], axis=1)
-    keyed = rewrite.write_keys(copy, action, transforms, take.times, [ROOT, *rig.names], rig.options)
+    keyed = rewrite.write_keys(copy, action, transforms, take.times, [rig.root, *rig.names], rig.options)
     actions.rest_pose(copy, action, rig.keyed_bones())
     for slot in getattr(action, "slots", ()):
         slot.name_display = rig.handle.name

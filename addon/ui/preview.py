@@ -23,7 +23,6 @@ from ..base.surface import diagonal
 from ..motion import sources
 from ..motion.capture import frame_range
 from ..options.options import TrackOptions
-from ..rig.keying import ROOT
 from ..track import takes, track, track_rig
 from . import session
 
@@ -93,7 +92,7 @@ class _Preview:
         self.source.read(self.frames[0], "this frame")
         found = _drain(track.solve(self.held, self.frames, _SWEEPS))[0]
         root = track.root_of(self.rig, self.frames, found[None])[0]
-        self._pose(dict(zip((ROOT, *self.rig.names), (root, *found), strict=True)))
+        self._pose(dict(zip((self.rig.root, *self.rig.names), (root, *found), strict=True)))
         self.error = self._error(found)
         self.milliseconds = 1000 * (time.perf_counter() - began)
 

@@ -255,7 +255,7 @@ def test_a_solver_leaves_what_is_above_a_bone_that_something_else_moves(creature
     fixed = {first, second}
     for name in (first, second):
         fixed |= {bone.name for bone in armature.data.bones[name].parent_recursive}
-    told = rewrite.held_with_ancestors(armature, names, None, flexible=False)
+    told = rewrite.held_with_ancestors(armature, names, None)
     assert {name for b, name in enumerate(names) if told[:, b].all()} == fixed & set(names)
 
 

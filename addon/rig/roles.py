@@ -1,0 +1,98 @@
+"""What each bone of a rig is for: a word on the bone itself, kept as a custom property.
+
+    root       carries the body: all others hang from it, and it moves no vertex
+    deform     moves vertices
+    carrier    above a flexible bone, with its location, rotation and scale; comes and goes with it
+    control    an artist's handle for others
+    virtual, shape, helper    bones that blend others, that carry a shape, that correct one: none is made yet
+
+A bone that an artist made has none; it counts as deform if it deforms, and else as control. So does what an
+artist does to a bone: a carrier carries no longer when its bone was moved away from it. No rig of version
+0.1.0 has any such word: _of_before() tells what its bones are for, and they get theirs when it is written to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+ROLE = "ossify_role"
+ROOT, DEFORM, CARRIER, CONTROL = "root", "deform", "carrier", "control"
+VIRTUAL, SHAPE, HELPER = "virtual", "shape", "helper"
+ROOT_NAME, CARRIER_NAME = "Root", "Stretch"  # that they are given
+_TOGETHER = 1e-6  # of rest matrices: a carrier and its bone lie in one place, and Edit Mode rounds
+
+
+def _lie_together(bone, other) -> bool:
+    return np.abs(np.array(bone.matrix_local) - np.array(other.matrix_local)).max() <= _TOGETHER
+
+
+def _of_before(armature) -> dict[str, str]:
+    """Of a rig of version 0.1.0: names and places told there what a bone is for."""
+    bones = armature.data.bones
+    found = {bone.name: DEFORM for bone in bones if bone.use_deform}
+    if ROOT_NAME in bones:
+        found[ROOT_NAME] = ROOT
+    if armature.ossify.settings.bone_kind == "FLEXIBLE":
+        for bone in bones:
+            alone = bone.name not in found and len(bone.children) == 1
+            if alone and bone.children[0].use_deform and _lie_together(bone, bone.children[0]):
+                found[bone.name] = CARRIER
+    return found
+
+
+def _known(armature) -> dict[str, str]:
+    """As far as bones say it."""
+    return {bone.name: bone[ROLE] for bone in armature.data.bones if ROLE in bone}
+
+
+def of(armature) -> dict[str, str]:
+    """bone -> its role"""
+    known = _known(armature) or _of_before(armature)
+    return {
+        bone.name: known.get(bone.name) or (DEFORM if bone.use_deform else CONTROL)
+        for bone in armature.data.bones
+    }
+
+
+def root_of(armature) -> str | None:
+    """The name of the bone that carries the body; of copies of it the first. None: it is gone."""
+    return next((name for name, role in of(armature).items() if role == ROOT), None)
+
+
+def carriers_of(armature) -> dict[str, str]:
+    """bone -> the carrier above it, of flexible bones that still lie where theirs is"""
+    roles, found = of(armature), {}
+    for bone in armature.data.bones:
+        above = bone.parent
+        carried = above is not None and roles[above.name] == CARRIER and roles[bone.name] == DEFORM
+        if carried and above.name not in found.values() and _lie_together(bone, above):
+            found[bone.name] = above.name
+    return found
+
+
+def is_told(armature) -> bool:
+    """Whether its bones have roles."""
+    return bool(_known(armature))
+
+
+def upgrade(armature) -> None:
+    """Gives the bones of a rig of version 0.1.0 their roles; those of others have them."""
+    if not is_told(armature):
+        complete(armature, _of_before(armature))
+
+
+def complete(armature, names: Iterable[str]) -> None:
+    """Gives roles to bones that were noted without one, and made again."""
+    before = _of_before(armature)
+    for bone in map(armature.data.bones.__getitem__, names):
+        if ROLE not in bone and bone.name in before:
+            bone[ROLE] = before[bone.name]
+
+
+def give(armature, role: str, names: Iterable[str]) -> None:
+    """To bones that Ossify has made."""
+    upgrade(armature)
+    for name in names:
+        armature.data.bones[name][ROLE] = role

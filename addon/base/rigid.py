@@ -14,7 +14,7 @@ _PULL = 1e-6  # of the body's own moment: how strongly the frame before decides 
 _OPEN = 1e-3  # second singular value over the first: the body is as good as a line
 _SAMPLE = 400  # vertices; the body's motion does not need them all
 _STEPS = 5
-_NEAR = 2e-3  # of the size: distances below it count as squares
+_CLOSE = 2e-3  # of the size: distances below it count as squares
 
 
 def nearest_rotation(matrix: np.ndarray) -> np.ndarray:
@@ -54,7 +54,7 @@ def body_motion(rest: np.ndarray, frames: np.ndarray) -> np.ndarray:
     """rest [v][3], frames [f][v][3] -> [f][4][4]"""
     pick = np.linspace(0, len(rest) - 1, min(len(rest), _SAMPLE)).astype(int)
     points, targets = rest[pick].astype(np.float64), frames[:, pick].astype(np.float64)
-    near = _NEAR * float(np.linalg.norm(np.ptp(points, axis=0))) or 1.0
+    near = _CLOSE * float(np.linalg.norm(np.ptp(points, axis=0))) or 1.0
     rotations, shifts = _least_squares(points, targets, np.ones(targets.shape[:2]), None)
     for _ in range(_STEPS):
         distances = np.linalg.norm(points @ rotations.swapaxes(1, 2) + shifts[:, None] - targets, axis=2)

@@ -38,8 +38,8 @@ _UNSEEN, _LITTLE_MORE = 0.1, 1.1  # percent of the size; of the error of free bo
 _FREE_SHARE = 0.6  # of the solving, before joints are made to hold
 _FAINT_SHARE, _FAINT_ROUNDS = 0.03, 12  # of the solving, iterations: to do without faint bones
 _NONE_RMS, _NONE_LARGEST = 0.01, 0.4  # percent of the size: no error that faint bones are kept for
-_SAME = 1.01  # of the error, neither
-_FAINT = (
+_AS_GOOD = 1.01  # of the error, neither
+_FAINT_WORDS = (
     "{gone} of {count} bones {were} the strongest on no vertex, or hardly any, and left: the rest does as"
     " well."
 )
@@ -78,8 +78,8 @@ def _note_plane(motion: Motion, options: Options, mirrors: np.ndarray) -> None:
 
 def _as_good(without: native.Info, with_them: native.Info, options: Options) -> bool:
     """Whether nobody sees that faint bones are gone."""
-    same_rms = without.rms_percent <= max(_NONE_RMS, _SAME * with_them.rms_percent)
-    same_largest = without.maximum_percent <= max(_NONE_LARGEST, _SAME * with_them.maximum_percent)
+    same_rms = without.rms_percent <= max(_NONE_RMS, _AS_GOOD * with_them.rms_percent)
+    same_largest = without.maximum_percent <= max(_NONE_LARGEST, _AS_GOOD * with_them.maximum_percent)
     return same_rms and same_largest and _keeps_budget(without, options)
 
 
@@ -108,7 +108,7 @@ def _without_faint(
         if _as_good(after, info, options):
             count = rig.bones - left
             were = "was" if count == 1 else "were"
-            motion.notes.append(_FAINT.format(gone=count, count=rig.bones, were=were))
+            motion.notes.append(_FAINT_WORDS.format(gone=count, count=rig.bones, were=were))
             return fitted, after
     return rig, info
 

@@ -18,14 +18,12 @@ from ..base.refusal import Refusal
 from ..base.steps import Step
 from ..record import amend, changes
 from ..rig import actions, carriers, channels, other_clips, played, rewrite, roles, standing
-from ..rig.armature import paint
+from ..rig.armature import GOLDEN, paint
 from ..rig.keying import tolerance_of
 from ..rig.stand import Standing
 from . import edits, local_fit, quadrics
 from .local_fit import Fit
 from .painting import error_words
-
-_GOLDEN = 0.618034  # of a colour wheel, from one bone's hue to the next
 
 
 @dataclasses.dataclass
@@ -284,7 +282,7 @@ def dress(armature, name: str, like: str) -> None:
     """Its role; colour and collections as the others have them."""
     data = armature.data
     roles.give(armature, roles.DEFORM, [name])
-    paint(data.bones[name], _GOLDEN * (sum(bone.use_deform for bone in data.bones) - 1))
+    paint(data.bones[name], GOLDEN * (sum(bone.use_deform for bone in data.bones) - 1))
     for collection in data.bones[like].collections:
         collection.assign(data.bones[name])
     armature.pose.bones[name].rotation_mode = armature.pose.bones[like].rotation_mode

@@ -20,8 +20,8 @@ from . import bone_change, edits, local_fit
 from .local_fit import Fit
 
 _SIDEWAYS = 0.5  # cosine to the bone, below which its two parts lie side by side
-_WORTH = 1e-4  # percent of the size: what lowers the error by less does nothing
-_FULL = 0.5  # of a vertex's weight: with more in held groups there is no room for a new bone on it
+_GAIN = 1e-4  # percent of the size: what lowers the error by less does nothing
+_NO_ROOM = 0.5  # of a vertex's weight: with more in held groups there is no room for a new bone on it
 _CUT = 0.15  # of a bone, that is left on either side of a cut at least
 
 
@@ -30,7 +30,7 @@ def _grown(subject: Standing, split: int | None) -> tuple[native.Rig, np.ndarray
     rig, count = subject.rig(), len(subject.names)
     locked = subject.holds.groups
     rig.held_groups = locked.astype(np.uint8)
-    full = subject.weights()[:, locked].sum(axis=1) > _FULL
+    full = subject.weights()[:, locked].sum(axis=1) > _NO_ROOM
     rig.held_vertices = (subject.holds.vertices[subject.rows] | full).astype(np.uint8)
     settings = local_fit.solver(subject, count + 1)
     grown = native.add_bone(rig.rest, subject.frames, subject.triangles, rig, split=split, settings=settings)
@@ -96,7 +96,7 @@ def add_at_worst(context, armature) -> Generator[Step, None, bone_change.Edited]
         if skeleton.kinds[1] != "loose" and np.linalg.norm(tail - joint) > placement.SHORTEST * subject.size:
             head = joint
     fit, head, whole = yield from bone_change.turning(subject, fit, free, {name: like}, {name: head}, name)
-    if fit.error > before - _WORTH:
+    if fit.error > before - _GAIN:
         raise Refusal(
             f"One bone more does not lower the error of {subject.handle.name}: nothing was changed."
         )
@@ -206,7 +206,7 @@ def split(context, armature, name: str) -> Generator[Step, None, bone_change.Edi
         parents = {new: name, **dict.fromkeys(cut.children, new)}
         head = np.array(bone.head_local.lerp(bone.tail_local, cut.share), np.float64)
     fit, _, whole = yield from bone_change.turning(subject, fit, free, parents, {new: head})
-    if fit.error > before - _WORTH:
+    if fit.error > before - _GAIN:
         raise Refusal(f"All that {name} moves moves alike: there is nothing to split.")
     yield step("Building", 0.0)
     bone_change.wake(subject)

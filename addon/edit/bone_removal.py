@@ -20,7 +20,7 @@ from .local_fit import Fit
 
 NOTHING = "No bone is useless by this tolerance; nothing was changed."
 FRAMES = "Frames of {armature} are held, and with them the poses of all its bones: let go of them first."
-_LOOKING = 0.8  # of the solving, while bones are looked for
+_SEARCH = 0.8  # of the solving, while bones are looked for
 
 
 def _deforms(bone) -> bool:
@@ -134,7 +134,7 @@ def _with_next(found: Useless, safe: set[str], tolerance: float) -> Generator[St
 def _span(found: Useless) -> local_fit.Span:
     """The share of the next bone in the looking: nobody knows how many there will be."""
     done, count = len(found.names), len(found.subject.names)
-    return _LOOKING * done / count, _LOOKING * (done + 1) / count
+    return _SEARCH * done / count, _SEARCH * (done + 1) / count
 
 
 def find_useless(context, armature, tolerance: float) -> Generator[Step, None, Useless]:
@@ -158,7 +158,7 @@ def remove(found: Useless) -> Generator[Step, None, bone_change.Edited]:
     subject = found.subject
     if not found.names:
         raise Refusal(NOTHING)
-    without = yield from _solve_without(found, (_LOOKING, 1.0))
+    without = yield from _solve_without(found, (_SEARCH, 1.0))
     yield step("Building", 0.0)
     bone_change.wake(subject)
     names = without.fit.names

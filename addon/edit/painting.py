@@ -26,9 +26,9 @@ from ..rig.stand import Standing
 from ..skeleton.mirror import oriented
 from . import edits, quadrics, smoothing
 
-_SAME = 1e-7  # weights nearer than this are equal
+_UNTOUCHED = 1e-7  # weights nearer than this are equal
 _TWIN = 0.9  # share of a corner, from which on a mirrored vertex is that corner's twin
-_MIDDLE = 1e-4  # of the size: vertices nearer to the plane lie on it
+_ON_PLANE = 1e-4  # of the size: vertices nearer to the plane lie on it
 
 
 @dataclasses.dataclass
@@ -92,7 +92,7 @@ def chosen(subject: Standing, only: str | None = None) -> np.ndarray:
 def write(subject: Standing, dense: np.ndarray) -> int:
     """New weights [v][b] of sum 1; only vertices that change are written. How many those are."""
     edits.wake(subject)
-    changed = np.flatnonzero((np.abs(dense - subject.weights()) > _SAME).any(axis=1))
+    changed = np.flatnonzero((np.abs(dense - subject.weights()) > _UNTOUCHED).any(axis=1))
     bones = quadrics.widest(dense[changed])
     values, at = quadrics.at(dense[changed], bones), subject.rows[changed]
     for obj, rows in zip(subject.skin.meshes, subject.skin.slices, strict=True):
@@ -152,7 +152,7 @@ def pruned(forms: quadrics.Quadrics, dense, most: int, free, locked) -> np.ndarr
     values = quadrics.at(dense[rows], bones)
     fixed = np.where(locked[bones], values, 0)
     room = most - (fixed > 0).sum(axis=1)
-    over = rows[(room < 1) & (fixed.sum(axis=1) < 1 - _SAME)]
+    over = rows[(room < 1) & (fixed.sum(axis=1) < 1 - _UNTOUCHED)]
     if len(over):
         who = "1 vertex has" if len(over) == 1 else f"{len(over)} vertices have"
         raise Refusal(
@@ -243,7 +243,7 @@ def mirror(
     partners = _partners(subject.names, skeleton.mirrors)
     normal, level = np.split(oriented(skeleton.plane), [3])
     height = rest @ normal - level
-    middle = np.abs(height) <= _MIDDLE * subject.size
+    middle = np.abs(height) <= _ON_PLANE * subject.size
     side = height < 0 if direction == "LEFT_TO_RIGHT" else height > 0
     rows = np.flatnonzero(free & (side | middle))
     if not len(rows):

@@ -18,10 +18,10 @@ import numpy as np
 
 from .quadrics import Quadrics, at, energy, spread, widest
 
-_FAINT = 1e-3  # a weight below it that was not there before is not worth an influence
+_NEW_LEAST = 1e-3  # a weight below it that was not there before is not worth an influence
 _HALVINGS = 10
 _PRICES = 1e5  # the highest over one at which both terms weigh the same
-_MARGIN = 1e-3  # of the budget, left to rounding
+_BUDGET_MARGIN = 1e-3  # of the budget, left to rounding
 
 
 class Ring:
@@ -67,7 +67,7 @@ class _Smoother:
 
     def _bounded(self, values: np.ndarray) -> np.ndarray:
         """[r][k] at most so many influences, of the sum that was; locked ones as they are"""
-        loose = np.where(self.locked | ((values < _FAINT) & (self.start <= 0)), 0, values)
+        loose = np.where(self.locked | ((values < _NEW_LEAST) & (self.start <= 0)), 0, values)
         rank = np.argsort(np.argsort(-loose, axis=1, kind="stable"), axis=1)
         loose = np.where(rank < self.room[:, None], loose, 0)
         total = loose.sum(axis=1, keepdims=True)
@@ -114,7 +114,7 @@ def smooth(
         return quadrics.rms(bones, at(weights, bones))
 
     before = error(dense)
-    allowed = before + budget * (1 - _MARGIN)
+    allowed = before + budget * (1 - _BUDGET_MARGIN)
     yield 0.0
     best = smoother.run(0.0)
     if not len(smoother.rows) or error(best) <= allowed:

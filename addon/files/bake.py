@@ -25,7 +25,7 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ..base import whole
+from ..base import tolerances, whole
 from ..base.handles import Handle, Place
 from ..base.meshes import matrix_of, positions
 from ..base.pointcache import Writer
@@ -39,7 +39,6 @@ from ..rig.build import Maker, discard, present
 from . import outputs, overlaps
 
 MODIFIER = "Mesh Cache"
-_FLAT = 1e-9  # determinant of a matrix whose largest entry is 1
 _EXPORTED = {"ALEMBIC", "USD"}
 
 
@@ -189,7 +188,7 @@ class _Copy:
 def _stand(obj, matrix: np.ndarray) -> np.ndarray:
     """Puts the object at `matrix`, by itself; what is left of it without a shear, which it cannot have."""
     linear = matrix[:3, :3]
-    flat = abs(np.linalg.det(linear)) <= _FLAT * np.abs(linear).max() ** 3
+    flat = abs(np.linalg.det(linear)) <= tolerances.SINGULAR * np.abs(linear).max() ** 3
     obj.parent = None
     obj.delta_location, obj.delta_rotation_euler, obj.delta_scale = (0, 0, 0), (0, 0, 0), (1, 1, 1)
     obj.delta_rotation_quaternion = (1, 0, 0, 0)

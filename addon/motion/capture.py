@@ -23,7 +23,7 @@ from ..base.rigid import nearest_rotation
 from ..options.options import Options, contradiction
 from . import sources
 
-_SAME = 1e-12  # matrices nearer than this are equal
+_SAME_MATRIX = 1e-12  # matrices nearer than this are equal
 STILL = 1e-7  # of the size: nothing that moves less than this moves
 
 
@@ -138,7 +138,7 @@ class SceneState:
 
 
 def _transformed(matrix: np.ndarray, points: np.ndarray) -> np.ndarray:
-    if np.abs(matrix - np.eye(4)).max() < _SAME:  # then not a bit changes
+    if np.abs(matrix - np.eye(4)).max() < _SAME_MATRIX:  # then not a bit changes
         return points
     return points.astype(np.float64) @ matrix[:3, :3].T + matrix[:3, 3]
 

@@ -21,7 +21,7 @@ from ..base.surface import diagonal
 from ..options.options import Options
 from .capture import STILL, Clip, Motion, capture
 
-_OTHER_SIZE = 0.05  # of the first take's size: a take that differs by more is worth a word
+OTHER_SIZE = 0.05  # of the size: a take that differs from the first, or from its rig, by more is worth a word
 
 
 # ---- markers
@@ -78,7 +78,7 @@ def _check_alike(first: Motion, take: Motion) -> None:
 
 def _size_notes(first: Motion, take: Motion) -> list[str]:
     ratio = diagonal(take.frames[0]) / diagonal(first.frames[0])
-    if take is first or abs(ratio - 1) <= _OTHER_SIZE:
+    if take is first or abs(ratio - 1) <= OTHER_SIZE:
         return []
     return [f"{take.parts[0].name} begins {ratio:.3g} times as large as {first.parts[0].name}."]
 

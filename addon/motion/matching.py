@@ -21,7 +21,7 @@ from ..base.surface import diagonal, vertex_normals
 
 LIMIT = 2.0  # percent of the size, beyond which a point does not lie on the mesh
 _CORNER = 1e-5  # shares below it are none: the point is another corner, or on the edge
-_FLAT = 1e-10  # squared area over squared edges, of a triangle that is a line
+_LINE = 1e-10  # squared area over squared edges, of a triangle that is a line
 
 
 @dataclasses.dataclass
@@ -66,7 +66,7 @@ def _frames(points: np.ndarray, corners: np.ndarray) -> np.ndarray:
     a, b, c = (points[corners[:, i]].astype(np.float64) for i in range(3))
     along, off = b - a, np.cross(b - a, c - a)
     lengths, areas = (np.linalg.norm(v, axis=1, keepdims=True) for v in (along, off))
-    flat = areas[:, 0] ** 2 <= _FLAT * (lengths[:, 0] * np.linalg.norm(c - a, axis=1)) ** 2
+    flat = areas[:, 0] ** 2 <= _LINE * (lengths[:, 0] * np.linalg.norm(c - a, axis=1)) ** 2
     with np.errstate(invalid="ignore", divide="ignore"):
         along, off = along / lengths, off / areas
     frames = np.stack([along, np.cross(off, along), off], axis=-1)
@@ -80,7 +80,7 @@ def _shares(places: np.ndarray, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> 
     bb, bc, cc = (ab * ab).sum(axis=1), (ab * ac).sum(axis=1), (ac * ac).sum(axis=1)
     pb, pc = (ap * ab).sum(axis=1), (ap * ac).sum(axis=1)
     area = bb * cc - bc * bc
-    flat, by_b = area <= _FLAT * bb * cc, bb >= cc
+    flat, by_b = area <= _LINE * bb * cc, bb >= cc
     with np.errstate(invalid="ignore", divide="ignore"):
         s = np.where(flat, np.where(by_b, pb / bb, 0.0), (cc * pb - bc * pc) / area)
         t = np.where(flat, np.where(by_b, 0.0, pc / cc), (bb * pc - bc * pb) / area)

@@ -12,7 +12,7 @@ import numpy as np
 from ..record.memory import Snapshot
 from ..rig import channels, keys, other_clips, played
 
-_STRAIGHT = 5e-7  # of a channel's unit
+_ON_LINE = 5e-7  # of a channel's unit
 
 
 def _turns(q: np.ndarray) -> np.ndarray:
@@ -33,7 +33,7 @@ def _needed(times: np.ndarray, values: np.ndarray) -> np.ndarray:
         gap = values[first : last + 1] - (values[first] + share * (values[last] - values[first]))
         off = np.abs(gap).max(axis=1)
         worst = first + int(off.argmax())
-        if off.max() > _STRAIGHT and first < worst < last:
+        if off.max() > _ON_LINE and first < worst < last:
             kept.add(worst)
             spans += [(first, worst), (worst, last)]
     return np.array(sorted(kept))

@@ -11,12 +11,11 @@ import dataclasses
 
 import numpy as np
 
+from ..base import tolerances
 from ..record import amend, changes, memory, merge_notes
 from ..record.merge_notes import Merge
 from ..rig import key_copies, other_clips, played, standing
 from . import bone_return, weight_return
-
-_ALIKE = 1e-5  # of rest matrices: Edit Mode rounds
 
 
 @dataclasses.dataclass
@@ -43,8 +42,8 @@ def _bones(armature, merge: Merge) -> _Apart:
         rehung = before.parents[old] != after.parents[new] or before.connected[old] != after.connected[new]
         if rehung and now.parents[b] == after.parents[new]:
             hung.append(number)
-        moved = np.abs(before.rests[old] - after.rests[new]).max() > _ALIKE
-        if moved and np.abs(now.rests[b] - after.rests[new]).max() <= _ALIKE:
+        moved = np.abs(before.rests[old] - after.rests[new]).max() > tolerances.REST
+        if moved and np.abs(now.rests[b] - after.rests[new]).max() <= tolerances.REST:
             placed.append(number)
     return _Apart(made, hung, placed, bone_return.restore(armature, before, made, hung, placed))
 

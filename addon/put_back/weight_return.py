@@ -14,11 +14,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..base import tolerances
 from ..edit import quadrics
 from ..record import changes, memory
 from ..rig import rewrite, standing
-
-_EPS = 1e-5  # of a weight; sums of several
 
 
 def _held_groups(armature, obj, names: list[str]) -> np.ndarray:
@@ -63,7 +62,7 @@ def _then(then: memory.Snapshot, rows: slice, columns: dict[int, int], heirs: di
         if number in columns:
             found[:, columns[number]] += dense[:, b]
     whole, left = dense.sum(axis=1), found.sum(axis=1)
-    short = (left > 0) & (np.abs(whole - left) > _EPS)
+    short = (left > 0) & (np.abs(whole - left) > tolerances.WEIGHT_SUM)
     found[short] *= (whole[short] / left[short])[:, None]
     return found
 
@@ -87,9 +86,11 @@ def come_back(
         was, now = _then(then, rows, columns, heirs), standing.painted(obj, names)
         lost = changes.dense_weights(then.influences[rows], then.weights[rows], left).sum(axis=1)
         gained = now[:, others] - was[:, others]
-        only = (gained >= -_EPS).all(axis=1) & (gained.sum(axis=1) <= lost + _EPS)
+        only = (gained >= -tolerances.WEIGHT_SUM).all(axis=1) & (
+            gained.sum(axis=1) <= lost + tolerances.WEIGHT_SUM
+        )
         still = now[:, mine]  # Blender leaves the groups of deleted bones: painted ones tell
-        as_it_was = ((still == 0) | (np.abs(still - was[:, mine]) <= _EPS)).all(axis=1)
+        as_it_was = ((still == 0) | (np.abs(still - was[:, mine]) <= tolerances.WEIGHT_SUM)).all(axis=1)
         some = (was[:, mine] > 0).any(axis=1) & only & as_it_was & ~changes.held_vertices(obj.data)
         write(armature, obj, np.flatnonzero(some), was[some], names)
 
@@ -106,7 +107,7 @@ def went(armature, then: memory.Snapshot, removed: list[str]) -> None:
         was = _then(then, parts[obj], columns, {}) if obj in parts else now
         total = now.sum(axis=1)
         bare = total <= standing.WEIGHTLESS
-        painted = (now > was + _EPS).any(axis=1) & ~bare
+        painted = (now > was + tolerances.WEIGHT_SUM).any(axis=1) & ~bare
         wanted = np.where(painted[:, None], now / np.where(bare, 1, total)[:, None], was)
         some = (taken > 0) & (bare | ~changes.held_vertices(obj.data))
         write(armature, obj, np.flatnonzero(some), wanted[some], names)

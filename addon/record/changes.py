@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..base import tolerances
 from ..base.surface import diagonal
 from ..base.words import counted, listed
 from ..rig import played, standing
@@ -20,11 +21,7 @@ from . import memory, merge_notes
 
 HELD = "ossify_held"  # on bones, and as an attribute of vertices
 PLACED = "ossify_placed"  # on bones that the artist put where they are, before a refit
-_MOVED = 1e-5  # of the size: a bone that is off by more was moved; Edit Mode rounds
-_PAINTED = 1e-6  # a weight that differs by more was painted
-_SCULPTED = 1e-6  # of the size
 _INHERITED = 0.9  # of a bone's weights: another that has as much of them has become it
-_KEYED = 1e-6  # of a rotation or scale, and of the size for a location
 
 
 @dataclasses.dataclass
@@ -91,7 +88,7 @@ def _compare_bones(found: Changes, then: memory.Bones, now: memory.Bones, size: 
         if then.parents[a] != now.parents[b]:
             found.reparented.append(now.names[b])
         apart = np.abs(then.rests[a] - now.rests[b])
-        if apart[:3, 3].max() > _MOVED * size or apart[:3, :3].max() > 100 * _MOVED:
+        if apart[:3, 3].max() > tolerances.REST * size or apart[:3, :3].max() > tolerances.TURN:
             found.moved.append(now.names[b])
     gone = {number: a for number, a in old.items() if number not in now.numbers}
     found.deleted = [then.names[a] for a in gone.values()]
@@ -110,7 +107,7 @@ def _compare_channels(found: Changes, then: memory.Snapshot, now: memory.Snapsho
     for b, number in enumerate(now.bones.numbers):
         if number in then.bones.numbers:
             before, after = then.channels[:, then.bones.index(number)], now.channels[:, b]
-            frames = (np.abs(after - before) > _KEYED * unit).any(axis=1)
+            frames = (np.abs(after - before) > tolerances.LENGTH * unit).any(axis=1)
             if frames.any():
                 found.rekeyed[now.bones.names[b]] = frames
 
@@ -148,10 +145,10 @@ def _compare_meshes(
             continue
         before = dense_weights(then.influences[old], then.weights[old], numbers)
         after = dense_weights(now.influences[new], now.weights[new], numbers)
-        rows = (np.abs(before - after) > _PAINTED).any(axis=1)
+        rows = (np.abs(before - after) > tolerances.WEIGHT).any(axis=1)
         if rows.any():
             found.repainted[name] = rows
-        rows = (np.abs(then.rest[old] - now.rest[new]) > _SCULPTED * size).any(axis=1)
+        rows = (np.abs(then.rest[old] - now.rest[new]) > tolerances.LENGTH * size).any(axis=1)
         if rows.any():
             found.sculpted[name] = rows
 

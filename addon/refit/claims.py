@@ -21,8 +21,8 @@ from .facts import Facts
 
 _HELPS = 0.005  # percent of the size: a bone whose loss costs less helps nothing
 _LEADS = 0.5  # of a vertex's weight: with as much, a bone has a place of its own
-_LEAST = 0.01  # of the size: what half of a bone counts for at least
-_FAINT = 0.01  # a share below it is none
+_LEAST_REACH = 0.01  # of the size: what half of a bone counts for at least
+_LEAST_SHARE = 0.01  # a share below it is none
 
 
 def idle(armature, facts: Facts, solved: native.Rig, costs: np.ndarray) -> list[str]:
@@ -44,10 +44,10 @@ def _around(bone, points: np.ndarray) -> np.ndarray:
     way = tail - head
     along = np.clip((points - head) @ way / (way @ way), 0, 1)
     distances = np.linalg.norm(points - head - along[:, None] * way, axis=1)
-    reach = max(bone.length / 2, _LEAST * diagonal(points))
+    reach = max(bone.length / 2, _LEAST_REACH * diagonal(points))
     near = np.clip(1 - (distances - distances.min()) / reach, 0, 1)
     share = near * near * (3 - 2 * near)
-    return np.where(share > _FAINT, share, 0)
+    return np.where(share > _LEAST_SHARE, share, 0)
 
 
 def _deforming_parent(bone, names: list[str]) -> int:
@@ -98,7 +98,7 @@ def double(armature, facts: Facts, rig: native.Rig, most: int) -> tuple[native.R
         donor = _donor(armature, bone, facts.names, dense[:, :count], share, held.groups[:count])
         taken = np.zeros(len(dense)) if donor is None else _handed_over(dense, donor, share, most)
         if donor is None:
-            transforms.append(facts.stands.transforms[:, b : b + 1, :3].astype(np.float32))
+            transforms.append(facts.stands.transforms[:, b : b + 1, :3])
         else:
             dense[:, donor] -= taken
             transforms.append(rig.transforms[:, donor : donor + 1])

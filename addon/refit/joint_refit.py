@@ -10,12 +10,12 @@ from __future__ import annotations
 import numpy as np
 from mathutils import Vector
 
+from ..base import tolerances
 from ..native import Skeleton
 from ..record.changes import HELD, PLACED, Changes
 from ..rig import keys, rewrite, standing
 
-_STAYED = 1e-6  # of the size: a joint that went less far has not moved
-_SHORTEST = 0.1  # of a bone's length: one that would be shorter goes along as a whole
+_TOO_SHORT = 0.1  # of a bone's length: one that would be shorter goes along as a whole
 
 
 def _beside(armature, changes: Changes) -> set[str]:
@@ -66,7 +66,7 @@ def moved(armature, names: list[str], skeleton: Skeleton, some: set[str]) -> dic
     found = {}
     for name, parent, joint in zip(names, skeleton.parents, skeleton.joints, strict=True):
         away = np.abs(joint - np.array(armature.data.bones[name].head_local)).max()
-        if name in some and parent >= 0 and away > _STAYED * size:
+        if name in some and parent >= 0 and away > tolerances.LENGTH * size:
             found[name] = joint
     return found
 
@@ -100,7 +100,7 @@ def move(armature, heads: dict[str, np.ndarray]) -> None:
 def put_head(bone, head: Vector) -> None:
     """Of a bone in Edit Mode; its tail stays, unless it would be too short."""
     tail = bone.tail.copy()
-    if (tail - head).length < _SHORTEST * bone.length:
+    if (tail - head).length < _TOO_SHORT * bone.length:
         for child in bone.children:
             child.use_connect = False
         tail += head - bone.head

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..base import tolerances
 from ..base.handles import Place
 from ..base.steps import Clock, Step, each, step
 from ..motion.capture import Motion
@@ -28,7 +29,6 @@ from .facts import Facts, facts_of, tracked
 from .refit_trial import Attempt, best, measured, wake
 
 _RISEN = 1e-5  # relative: an error that is larger by more has risen
-_ROUNDING = 1e-6  # of the size: what it may rise by when new bones are given vertices
 
 
 class Line(NamedTuple):
@@ -119,7 +119,7 @@ def refit(
     yield step("Reading", 0.5)
     facts, before = yield from each("Reading", measured(facts, motion), 0.5, 1.0)
     clock.lap("read")
-    most = before.rms * (1 + _RISEN) + (_ROUNDING * before.size if facts.new else 0.0)
+    most = before.rms * (1 + _RISEN) + (tolerances.LENGTH * before.size if facts.new else 0.0)
     tried = yield from best(most, facts, motion, options, clock)
     armature, facts = wake(tried.facts), tried.facts
     written = tried.after.rms <= most

@@ -26,7 +26,7 @@ from .facts import Facts
 from .relocation import Moves
 
 _WITH_CLAIMS = 0.6  # of the solving, when some bones may have claimed in vain
-_ROUND = 0.5  # of the solving, when there are two rounds of it
+_FIRST_ROUND = 0.5  # of the solving, when there are two rounds of it
 _LOOKING = 0.7  # of the solving, when bones may leave their places
 
 Looked = tuple[native.Rig, np.ndarray]  # the rig with bones in other places, and [b] which have left
@@ -219,7 +219,7 @@ def _let_move(
     given: native.Rig, problem: _Problem, again: bool, first: float, last: float
 ) -> Generator[Step, None, tuple]:
     """The rig with all of its bones free to move; again: a second round, with the room that the first made"""
-    middle = first + _ROUND * (last - first) if again else last
+    middle = first + _FIRST_ROUND * (last - first) if again else last
     solved, info = yield from watch(problem.begin(given), problem.motion, first, middle)
     if again:
         given = _holding_as(given, solved)

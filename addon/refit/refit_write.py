@@ -10,6 +10,7 @@ import dataclasses
 import bpy
 import numpy as np
 
+from ..base import tolerances
 from ..record.changes import HELD
 from ..rig import actions, channels, other_clips, played, rewrite, standing
 from ..rig.keying import Keyed
@@ -17,8 +18,6 @@ from ..rig.trial import Trial, keyed_of
 from . import joint_refit, relocation
 from .facts import Facts
 from .refit_solve import Solved
-
-_WHOLE = 1e-5  # weights whose sum is nearer to 1 are whole
 
 
 @dataclasses.dataclass
@@ -66,7 +65,7 @@ def _weights(solved: Solved, after: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     """[v][b] as the groups shall have them, and [v] where they are others; after [v][b]: as solved"""
     facts, rig = solved.facts, solved.rig
     before = np.pad(facts.dense, ((0, 0), (0, facts.new)))
-    weighted = (before != after).any(axis=1) | (np.abs(facts.skin.total - 1) > _WHOLE)
+    weighted = (before != after).any(axis=1) | (np.abs(facts.skin.total - 1) > tolerances.WEIGHT_SUM)
     weighted = (weighted | facts.returned) & ~facts.held.vertices
     painted = facts.stands.skin.painted.copy()
     given = rig.influence_bones[weighted], rig.influence_weights[weighted]

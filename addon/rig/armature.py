@@ -21,6 +21,7 @@ from .keying import tolerance_of
 from .roles import CARRIER_NAME, ROOT_NAME
 
 _DEFORM = "Deform"
+GOLDEN = 0.618034  # of the colour wheel, from one bone's hue to the next: neighbours in number differ
 _ROOT_LENGTH = 0.15  # of the size
 _HAIR = 1e-3  # of a bone's length
 
@@ -230,7 +231,7 @@ def dress(armature, plan: Plan) -> None:
     paint(data.bones[ROOT_NAME], 0, 0)
     collect(data, plan)
     for b, name in enumerate(plan.names):
-        paint(data.bones[name], b * 0.618034)  # the golden section: neighbours in number differ
+        paint(data.bones[name], b * GOLDEN)
     if plan.carriers:
         hidden = data.collections.new(CARRIER_NAME)
         for name in plan.carriers:

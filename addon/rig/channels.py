@@ -29,8 +29,8 @@ import numpy as np
 from ..base.rigid import nearest_rotation
 from ..skeleton import limbs
 
-_ROUND = 1e-6  # singular values nearer than this, relative to the largest, are equal
-_ROUND_SHARE = 0.2  # of the tolerance, that taking them for equal may cost
+_EQUAL_SCALES = 1e-6  # singular values nearer than this, relative to the largest, are equal
+_EQUAL_SHARE = 0.2  # of the tolerance, that taking them for equal may cost
 _RIGID = 1e-5  # scales nearer to 1 than this, in all frames, are 1
 _ROOT_SHARE = 0.5  # of the tolerance, for bones that others follow
 PIN_SHARE = 0.4  # of the tolerance, that pinning bones to their parents may cost
@@ -159,7 +159,7 @@ def _axis_swaps() -> np.ndarray:
     return np.array(swaps)
 
 
-def singular(matrices: np.ndarray, near: float = _ROUND) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def singular(matrices: np.ndarray, near: float = _EQUAL_SCALES) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """[f][b][3][3] = U s V', U and V rotations as near to the frame before as the values allow; V'
 
     Values nearer to each other than `near` are taken for equal.
@@ -341,10 +341,10 @@ class _Tracker:
         self.poses = np.empty((frames, bones, 4, 4))  # as keyed and interpolated
         self.tracks: list[Track | None] = [None] * bones
         self.share = np.where(np.isin(np.arange(bones), chain.parents), _ROOT_SHARE, 1.0)
-        self.near = _ROUND
+        self.near = _EQUAL_SCALES
         if tolerance is not None:
             extent = max(float(np.ptp(chain.boxes, axis=(0, 1)).max()), 1e-30)
-            self.near = max(self.near, _ROUND_SHARE * tolerance / extent)
+            self.near = max(self.near, _EQUAL_SHARE * tolerance / extent)
 
     def _above(self, members: np.ndarray) -> np.ndarray:
         """[f][m][4][4] the poses of the parents"""

@@ -6,14 +6,13 @@ import dataclasses
 
 import numpy as np
 
+from ..base import tolerances
 from ..native import Rig
 from ..options.options import Options
 from ..skeleton import placement
 from . import channels
 from .keys import Writer
 from .roles import ROOT_NAME
-
-_ALONG = 1e-6  # of the size: rounding
 
 
 @dataclasses.dataclass
@@ -79,7 +78,7 @@ def goes_along(heads, root: np.ndarray, transforms: np.ndarray, size: float) -> 
     """
     points = np.concatenate([heads, np.ones((len(heads), 1))], axis=1)
     gap = np.einsum("fbij,bj->fbi", root[:, None] - transforms, points)
-    return np.linalg.norm(gap, axis=2).max(axis=0, initial=0) <= _ALONG * size
+    return np.linalg.norm(gap, axis=2).max(axis=0, initial=0) <= tolerances.LENGTH * size
 
 
 def _planned(armature, rig: Rig, root: np.ndarray, plan) -> Links:

@@ -15,7 +15,7 @@ from .channels import Channels, Track
 _LINEAR = 1  # of Keyframe.interpolation, as foreach_set wants it
 _AUTO_CLAMPED = 4  # of Keyframe.handle_left_type
 _STEADY = (0, _LINEAR)  # interpolations that look no further than the two keys around
-_STILL = 2e-7  # values nearer than this, in units of the channel, are equal
+_UNCHANGED = 2e-7  # values nearer than this, in units of the channel, are equal
 _ON = 1e-3  # frames: a key nearer than this to a frame is on it
 _ROTATIONS = {"QUATERNION": "rotation_quaternion", "AXIS_ANGLE": "rotation_axis_angle"}
 DEFAULTS = {
@@ -175,7 +175,7 @@ def is_driven(armature, action, bone: str) -> bool:
 
 
 def _still(values: np.ndarray, unit: float) -> bool:
-    return float(np.ptp(values)) <= _STILL * unit
+    return float(np.ptp(values)) <= _UNCHANGED * unit
 
 
 def _kept(at: np.ndarray, times: np.ndarray, held: np.ndarray) -> np.ndarray:
@@ -297,7 +297,7 @@ class Writer(Reader):
         kept = [None if curve is None else _kept(_times(curve), self.times, held) for curve in curves]
         fresh = not held.any() and not any(k is not None and k.any() for k in kept)
         still = [fresh and _still(column, unit) for column in values.T]
-        idle = np.abs(values[0] - default) <= _STILL * unit
+        idle = np.abs(values[0] - default) <= _UNCHANGED * unit
         idle = np.logical_and(idle, still)
         if channel.startswith("rotation_"):  # its curves belong together
             still, idle = [all(still)] * len(still), [idle.all()] * len(still)

@@ -22,7 +22,7 @@ from ..skeleton import joints
 from . import actions
 from .build import Built
 
-_BLOCK = 4_000_000  # positions replayed by the library at a time, in whole frames: some 50 MB
+_REPLAYED = 4_000_000  # positions replayed by the library at a time, in whole frames: some 50 MB
 _KIND_WORDS = {"ball": "ball", "hinge": "hinge", "stiff": "stiff", "loose": "guessed"}
 
 
@@ -247,7 +247,7 @@ class Measuring:
         self.motion, self.rig, self.row = motion, rig, 0
         self._distances = np.empty((frames, vertices), np.float32)
         self._replayed, self._moved = np.empty((vertices, 3)), 0.0
-        self._block = max(_BLOCK // max(vertices, 1), 1)
+        self._block = max(_REPLAYED // max(vertices, 1), 1)
         self._expected: native.Evaluation | None = None  # of the block of frames at hand, by the library
 
     @property

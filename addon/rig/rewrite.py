@@ -12,6 +12,7 @@ import dataclasses
 
 import numpy as np
 
+from ..base import tolerances
 from ..base.meshes import matrix_of, positions
 from ..base.surface import diagonal
 from ..base.words import aloof_words, moved_words
@@ -22,9 +23,8 @@ from .keying import Keyed, Links
 from .keys import Writer
 from .skin import set_positions
 
-_OFF = 1e-5  # a sum nearer than this to what it should be is right but for rounding
 _LIMITS = "LIMIT_"  # how the types of constraints begin that only limit
-_ROUNDS = 3  # of keying, when constraints answer to what was keyed
+_ANSWERS = 3  # of keying, when constraints answer to what was keyed
 
 # ---- weights
 
@@ -36,7 +36,7 @@ def wanted_weights(influence_bones, influence_weights, held: np.ndarray, present
     free = (influence_bones >= 0) & ~held[influence_bones]
     amounts = np.where(free, influence_weights, 0).astype(np.float64)
     total = amounts.sum(axis=1)
-    off = (np.abs(total - left) > _OFF) & (total > 0)
+    off = (np.abs(total - left) > tolerances.WEIGHT_SUM) & (total > 0)
     amounts[off] *= (left[off] / total[off])[:, None]
     bones, amounts = weights.exact(np.where(free, influence_bones, -1), amounts, left)
     return np.where(held, present, weights.dense(bones, amounts, len(held)))
@@ -344,7 +344,7 @@ def settle_keys(
     skin = standing.read_skin(armature, names) if skin is None else skin
     size, poses = diagonal(skin.rest), options.frames == "POSES"
     transforms = np.asarray(transforms, np.float64)
-    for _ in range(_ROUNDS):
+    for _ in range(_ANSWERS):
         writer = Writer(armature, action, times, size)
         links, bones = _links(armature, writer, transforms, names, options, held, skin)
         planned = Keys(links, bones, keying.tracks_of(links, writer.times, size, options, poses), size)

@@ -8,13 +8,13 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
+from ..base import tolerances
 from ..base.handles import Handle, Place
 from ..base.refusal import Refusal
 from ..motion.capture import Part, unmirrored
 from . import weights
 
 MODIFIER = "Armature"
-_FLAT = 1e-9  # determinant of a matrix whose largest entry is 1
 
 
 def _evaluated_mesh(part: Part, place: Place):
@@ -129,7 +129,9 @@ def shape(obj, part: Part, armature, rest: np.ndarray) -> None:
     mirrored object becomes a proper one with a mirrored mesh."""
     mirror = unmirrored(part.matrix)
     matrix = part.matrix @ mirror
-    if np.linalg.det(matrix[:3, :3]) <= _FLAT * np.abs(matrix[:3, :3]).max() ** 3:  # scaled to nothing
+    if (
+        np.linalg.det(matrix[:3, :3]) <= tolerances.SINGULAR * np.abs(matrix[:3, :3]).max() ** 3
+    ):  # scaled to nothing
         matrix = mirror = np.eye(4)
     _put(obj, armature, matrix)
     back, mesh = np.linalg.inv(matrix), obj.data

@@ -11,13 +11,12 @@ import dataclasses
 import numpy as np
 
 from .. import native
+from ..base import tolerances
 from ..base.handles import Handle, Place
 from ..base.surface import diagonal
 from ..options.options import Options
 from . import carriers, rewrite, roles, standing
 from .standing import Skin, sparse
-
-_FULL = 1 + 1e-6  # a sum of weights above it is more than all of the weight, and no rounding
 
 
 @dataclasses.dataclass(frozen=True)
@@ -116,7 +115,7 @@ class Standing:
     def full(self) -> np.ndarray:
         """[r] whether held groups have more than all of the weight: then no other can be solved"""
         painted = self.skin.painted[self.skin.moved][:, self.holds.groups]
-        return painted.sum(axis=1, dtype=np.float64) > _FULL
+        return painted.sum(axis=1, dtype=np.float64) > 1 + tolerances.WEIGHT
 
     # ---- for the library
 

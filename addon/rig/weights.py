@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-_LEAST = 1e-6  # weights below it move nothing that can be seen
+from ..base import tolerances
 
 
 def exact(influence_bones, influence_weights, whole=None) -> tuple[np.ndarray, np.ndarray]:
@@ -15,7 +15,7 @@ def exact(influence_bones, influence_weights, whole=None) -> tuple[np.ndarray, n
     the sum is instead, where other groups have the rest.
     """
     whole = np.ones(len(influence_bones), np.float32) if whole is None else whole
-    used = (influence_bones >= 0) & (influence_weights >= _LEAST)
+    used = (influence_bones >= 0) & (influence_weights >= tolerances.WEIGHT)
     far = np.iinfo(np.int32).max
     order = np.argsort(np.where(used, influence_bones, far), axis=1, kind="stable")
     bones = np.take_along_axis(np.where(used, influence_bones, -1), order, axis=1)

@@ -22,9 +22,12 @@ from .placement import LONGEST, SHORTEST, Bones, facing, rule, unit
 _STRAIGHT = 0.5  # cosine: one of several children that turns off further than this does not continue the limb
 _AT_JOINT = 0.15  # of the spread of what a bone moves: nearer than this, its middle tells no direction
 _WITHIN, _SMALL = 1.0, 0.5  # of the spread, the mass: a child as near and with as little is a part of it
-_RIVAL, _ALIKE = 0.6, 0.25  # of the mass, radians: two children as much alike part the limb, as legs do
-_REACH = 0.96  # share of what an end bone moves that lies before its tail
-_CAP, _ROUNDS = 0.15, 3  # share of it that is its far end, which the bone is turned to in as many rounds
+_RIVAL_MASS, _RIVAL_ANGLE = (
+    0.6,
+    0.25,
+)  # of the mass, radians: two children as much alike part the limb, as legs do
+_END_SHARE = 0.96  # share of what an end bone moves that lies before its tail
+_CAP, _TURNS = 0.15, 3  # share of it that is its far end, which the bone is turned to in as many rounds
 _LEVEL = 0.01  # of its extent: what lies as far as that belongs to the far end together
 _ASKEW = 0.3  # sine of the angle from which on a hinge's axis says how the bone rolls
 
@@ -102,9 +105,9 @@ def _best_child(b: int, skeleton: Skeleton, region: Region, below: np.ndarray, s
 
 def _rivals(below: np.ndarray, turns: np.ndarray) -> np.ndarray:
     """[c] whether another child is as heavy and turns off as much: neither continues the limb."""
-    alike = (below[:, None] > _RIVAL * below) & (below[:, None] * _RIVAL < below)
+    alike = (below[:, None] > _RIVAL_MASS * below) & (below[:, None] * _RIVAL_MASS < below)
     angles = np.arccos(np.clip(turns, -1, 1))
-    alike &= np.abs(angles[:, None] - angles) < _ALIKE
+    alike &= np.abs(angles[:, None] - angles) < _RIVAL_ANGLE
     return alike.sum(axis=1) > 1
 
 
@@ -161,12 +164,12 @@ def _farthest(joint: np.ndarray, way: np.ndarray, points: np.ndarray, weight: np
     along = (points - joint) @ way
     order = np.argsort(along)
     share = np.cumsum(weight[order])
-    return float(along[order[min(np.searchsorted(share, _REACH * share[-1]), len(order) - 1)]])
+    return float(along[order[min(np.searchsorted(share, _END_SHARE * share[-1]), len(order) - 1)]])
 
 
 def _toward_far_end(joint: np.ndarray, way: np.ndarray, points: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """The way from the joint to the middle of the far end: a hoof's sole and a muzzle, not what is above."""
-    for _ in range(_ROUNDS):
+    for _ in range(_TURNS):
         along = (points - joint) @ way
         order = np.argsort(-along)
         share = np.cumsum(weight[order])

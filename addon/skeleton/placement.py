@@ -16,9 +16,9 @@ from ..base.surface import diagonal, vertex_areas, vertex_normals
 _PATCH = 0.75  # agreement of normals from which on a region is a patch
 _FACE, _HEAD = 0.55, 0.5  # mean agreement and share of the surface: patches on a bone that has as much of it
 _RULES = 0.5  # of the largest weight of a vertex: a bone with less does not rule it
-_REACH = 0.04  # share of a part's weight that lies beyond either end of its bone
+_BEYOND = 0.04  # share of a part's weight that lies beyond either end of its bone
 _PIN = 2.5  # length, in standard deviations of a patch across
-_ROUND = 0.5  # how much of its length is left to a bone in a region without a long axis
+_SHORTENED = 0.5  # how much of its length is left to a bone in a region without a long axis
 SHORTEST, LONGEST = 0.01, 0.5  # that a bone may be, of the size
 
 
@@ -101,7 +101,7 @@ def _ends(along: np.ndarray, weight: np.ndarray) -> tuple[float, float]:
     """Between which all of the weight lies but for a little at either end."""
     order = np.argsort(along)
     share = np.cumsum(weight[order]) / weight.sum()
-    first, last = np.searchsorted(share, (_REACH, 1 - _REACH))
+    first, last = np.searchsorted(share, (_BEYOND, 1 - _BEYOND))
     return along[order[first]], along[order[min(last, len(order) - 1)]]
 
 
@@ -112,7 +112,7 @@ def _part_bone(region, weight, middle, variance, axis, goal) -> tuple[np.ndarray
         axis = -axis
     low, high = _ends((region - middle) @ axis, weight)
     roundness = np.sqrt(max(variance[1], 0.0) / max(variance[2], 1e-30))
-    return middle + low * axis, middle + (high - _ROUND * roundness * (high - low)) * axis
+    return middle + low * axis, middle + (high - _SHORTENED * roundness * (high - low)) * axis
 
 
 def _within(head, tail, size: float, otherwise) -> np.ndarray:

@@ -21,12 +21,12 @@ from ..base.refusal import Refusal
 from ..base.surface import diagonal
 from ..motion import matching, sources
 from ..motion.capture import Reader, SceneState, frame_range, unmirrored, visits
+from ..motion.clips import OTHER_SIZE
 from ..options.options import TrackOptions, range_contradiction
 from ..rig.stand import Standing
 from ..rig.standing import Skin
 
 _GOAL = "be tracked"
-_OTHER_SIZE = 0.05  # of the rig's size: a take that differs by more is worth a word
 
 
 @dataclasses.dataclass
@@ -135,7 +135,7 @@ def _spread(points: np.ndarray) -> float:
 
 def _size_note(take: np.ndarray, rest: np.ndarray, names: str) -> list[str]:
     ratio = _spread(take) / (_spread(rest) or 1.0)
-    if abs(ratio - 1) <= _OTHER_SIZE:
+    if abs(ratio - 1) <= OTHER_SIZE:
         return []
     return [f"{names} is {ratio:.3g} times as large as the rig at rest: bones do not change in size."]
 

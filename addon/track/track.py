@@ -22,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import native
+from ..base import tolerances
 from ..base.handles import Place, was_changed
 from ..base.meshes import matrix_of, positions
 from ..base.refusal import Refusal
@@ -41,9 +42,8 @@ from ..rig.trial import Trial
 from . import takes
 from .track_rig import Held, stand
 
-_FREE_SHARE = 0.5  # of the solving, before joints are made to hold
+_FREE_PART = 0.5  # of the solving, before joints are made to hold
 _ROUNDS = 2  # of solving around bones that something else moves, after the one in which all are free
-_STAYS = 1e-5  # of the size: a bone that goes elsewhere by less needs no other round
 
 
 class Tracked(NamedTuple):
@@ -108,11 +108,11 @@ def solve(
     frames = np.ascontiguousarray(frames[:, stands.skin.moved])
     poses = given.rest, frames, stands.triangles
     settings = stands.settings(len(stands.names), given.influence_bones.shape[1], iterations=sweeps)
-    share = _FREE_SHARE if held.only_turn else 1.0
+    share = _FREE_PART if held.only_turn else 1.0
     yield step("Solving", 0.0)
     if known is not None:
         fixed = np.repeat(held.bound[None], len(frames), axis=0).astype(np.uint8)
-        moved = np.ascontiguousarray(known[:, :, :3], np.float32)
+        moved = np.ascontiguousarray(known[:, :, :3])
         given = dataclasses.replace(given, transforms=moved, held_transforms=fixed)
     job = native.Job.start(native.decompose, *poses, settings, given)
     found, _ = yield from watch(job, stands, 0.0, share)
@@ -211,7 +211,7 @@ def _around_bound(held: Held, take: takes.Take, found: np.ndarray) -> Generator[
         yield step("Solving", 1.0)
         known = _evaluated(held, take, found)
         gone = np.abs(np.einsum("fbij,bj->fbi", known - found, heads)).max()
-        if gone <= _STAYS * size and np.abs(known - found)[..., :3, :3].max() <= _STAYS:
+        if gone <= tolerances.REST * size and np.abs(known - found)[..., :3, :3].max() <= tolerances.REST:
             break
         found = yield from solve(held, take.frames, known=known)
         found[:, held.bound] = known[:, held.bound]

@@ -12,7 +12,7 @@ from ..base.steps import run
 from . import preview, session
 
 _TICK = 0.02  # seconds between two turns
-_TURN = 0.03  # seconds of work in each: the interface stays alive
+_SLICE = 0.03  # seconds of work in each: the interface stays alive
 _GLANCE = 0.25  # seconds between two drawings of the progress: keys wait while Blender draws
 FAILURES = (Refusal, native.OssifyError)
 
@@ -128,7 +128,7 @@ class Working:
         elif event.type != "TIMER":
             return {"RUNNING_MODAL"} if self._holds(context, event) else {"PASS_THROUGH"}
         try:
-            ended = running.advance(_TURN)
+            ended = running.advance(_SLICE)
         except Exception as error:
             self._clean_up(context)
             return self._fail(error)

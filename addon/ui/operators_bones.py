@@ -10,7 +10,7 @@ from ..refit import refit_check
 from .chosen import OfIdleRig, allowed, is_selected, rig_of
 from .modal import Working
 
-_SHOWN = 12  # names in a dialog
+_NAMES_SHOWN = 12  # names in a dialog
 
 
 class _EditsBones(Working, OfIdleRig):
@@ -191,10 +191,10 @@ class OSSIFY_OT_remove_found(_EditsBones, bpy.types.Operator):
         column.label(text=f"{count} of {count + len(found.left)} bones can go")
         words = f"Error {found.before:.3g} % of the size now, {found.after:.3g} % or less without them"
         column.label(text=words)
-        for name in found.names[:_SHOWN]:
+        for name in found.names[:_NAMES_SHOWN]:
             column.label(text=name, icon="BONE_DATA")
-        if count > _SHOWN:
-            column.label(text=f"and {count - _SHOWN} more")
+        if count > _NAMES_SHOWN:
+            column.label(text=f"and {count - _NAMES_SHOWN} more")
 
 
 CLASSES = (OSSIFY_OT_merge_bones, OSSIFY_OT_split_bone, OSSIFY_OT_add_bone, OSSIFY_OT_remove_useless)

@@ -14,7 +14,7 @@ from .chosen import chosen_objects, rig_of
 from .operators_bake import draw_bake_range
 from .panel_rows import as_settings, draw_range
 
-_SHOWN = 4  # objects listed one by one
+_OBJECTS_SHOWN = 4  # objects listed one by one
 _FONT = 0  # Blender's own
 _UNIT = 20  # pixels of a button's height at a scale of 1; the others are in units of it
 _MARGIN = 3.5  # the tabs, the edges of the panel and of a box in it
@@ -119,7 +119,7 @@ def _draw_offers(layout, context) -> None:
         return
     settings = context.scene.ossify
     poses = settings.frames == "POSES" and sources.lack_poses(objects)
-    for obj in objects[:_SHOWN]:
+    for obj in objects[:_OBJECTS_SHOWN]:
         offer = sources.offer(obj, context.view_layer, poses)
         box.label(text=obj.name, icon="OUTLINER_OB_MESH" if obj.type == "MESH" else "OBJECT_DATA")
         if offer.trouble:
@@ -127,8 +127,8 @@ def _draw_offers(layout, context) -> None:
             continue
         motion = ", ".join(offer.motion) or "nothing that Ossify knows of"
         paragraph(box, context, f"{counted(offer.vertices, 'vertex')}. Moved by {motion}.")
-    if len(objects) > _SHOWN:
-        box.label(text=f"and {len(objects) - _SHOWN} more")
+    if len(objects) > _OBJECTS_SHOWN:
+        box.label(text=f"and {len(objects) - _OBJECTS_SHOWN} more")
     if settings.frames != "POSES":
         try:
             times = frame_range(context.scene, settings)

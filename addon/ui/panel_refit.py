@@ -11,7 +11,7 @@ from .chosen import rig_of
 from .panel import Sidebar, draw_progress, paragraph, runs
 from .panel_rows import as_settings, draw_range
 
-_SHOWN = 5  # bones listed one by one
+_BONES_SHOWN = 5  # bones listed one by one
 _WORDS_SHARE = 0.72  # of a line, for what was changed
 _KEEPS = {"REPAINTED": "keep_repainted", "REKEYED": "keep_rekeyed", "SCULPTED": "keep_sculpted"}
 _ICONS = {
@@ -90,8 +90,8 @@ def _held_words(armature) -> list[tuple[str, str]]:
     record, words = armature.ossify, []
     bones = [bone.name for bone in armature.data.bones if bone.get(changes.HELD)]
     if bones:
-        more = f" and {len(bones) - _SHOWN} more" if len(bones) > _SHOWN else ""
-        words.append(("BONE_DATA", ", ".join(bones[:_SHOWN]) + more))
+        more = f" and {len(bones) - _BONES_SHOWN} more" if len(bones) > _BONES_SHOWN else ""
+        words.append(("BONE_DATA", ", ".join(bones[:_BONES_SHOWN]) + more))
     placed = [bone.name for bone in armature.data.bones if bone.get(changes.PLACED)]
     if placed:
         several = f"Places of {len(placed)} bones"
@@ -189,8 +189,8 @@ class OSSIFY_PT_refitted(_OfRefit, bpy.types.Panel):
         column.prop(record, "show_change", toggle=True)
         meshes = [item for item in record.fits if item.kind == "MESH"]
         bones = [item for item in record.fits if item.kind == "BONE"]
-        few = len(bones) <= 2 * _SHOWN
-        shown = bones if few else [*bones[:_SHOWN], *bones[-_SHOWN:]]
+        few = len(bones) <= 2 * _BONES_SHOWN
+        shown = bones if few else [*bones[:_BONES_SHOWN], *bones[-_BONES_SHOWN:]]
         column = layout.column(align=True)
         column.label(text="Of each bone, in %" if few else "Of bones that changed most, in %")
         for item in (*(meshes if len(meshes) > 1 else ()), *shown):

@@ -27,7 +27,7 @@ from ..track import takes, track, track_rig
 from . import session
 
 _SWEEPS = 100  # a quarter of what the library takes for a clip: a look, and quick
-_POLL = 0.001  # seconds
+_LOOK_AGAIN = 0.001  # seconds
 _CHANNELS = ("location", "rotation_quaternion", "rotation_euler", "rotation_axis_angle", "scale")
 
 
@@ -36,7 +36,7 @@ def _drain(steps):
     try:
         while True:
             if next(steps).wait:
-                time.sleep(_POLL)
+                time.sleep(_LOOK_AGAIN)
     except StopIteration as end:
         return end.value
 

@@ -273,7 +273,7 @@ def test_undone_on_the_way(begin, stage):
 
 def test_no_bone_more_is_told_after_an_undo(monkeypatch):
     """The sentence names the rig, and that is another data-block by then."""
-    monkeypatch.setattr(bone_growth, "_WORTH", 1e9)
+    monkeypatch.setattr(bone_growth, "_GAIN", 1e9)
     steps = bone_growth.add_at_worst(bpy.context, creature_rig(bones=COUNT - 2).armature)
     solve, touched = bone_change.turning, touch()
 

@@ -2,8 +2,8 @@
 
 Makes a small creature that moves, converts it, deletes a bone, refits, and counts what the refit went through
 in the add-on (the folder ADDON; else that of this tree): the functions and files entered, how often the rig
-is read for its memory and the groups of its vertices one by one, the dense matrices of weights that are made,
-and the calls of the library's verbs. OSSIFY_LIBRARY may name the library.
+is read for its memory and the groups of its vertices one by one, the dense matrices of weights and the copies
+of the rig that are made, and the calls of the library's verbs. OSSIFY_LIBRARY may name the library.
 """
 
 import collections
@@ -33,15 +33,14 @@ LIMBS = {  # a bone: what it hangs from, where it begins and ends, how far it sw
 }
 MARKS = {  # what is counted by itself: (file, function)
     "reads of the memory": {("memory.py", "read")},
-    "reads of vertex groups, one by one": {("standing.py", "painted"), ("groups.py", "painted")},
+    "reads of vertex groups, one by one": {("standing.py", "painted")},
     "dense weight matrices": {
-        ("nouns.py", "dense_weights"),
         ("changes.py", "dense_weights"),
-        ("influences.py", "dense"),
-        ("weights.py", "dense"),
+        ("nouns.py", "dense_weights"),
         ("standing.py", "weights"),
-        ("groups.py", "weights"),
+        ("weights.py", "dense"),
     },
+    "copies of the rig": {("trial.py", "_make")},
     "calls of the library": {
         *(("verbs.py", name) for name in ("add_bone", "bone_costs", "connect", "evaluate", "_run")),
         ("job.py", "_begin"),

@@ -41,10 +41,7 @@ MARKS = {  # what is counted by itself: (file, function)
         ("weights.py", "dense"),
     },
     "copies of the rig": {("trial.py", "_make")},
-    "calls of the library": {
-        *(("verbs.py", name) for name in ("add_bone", "bone_costs", "connect", "evaluate", "_run")),
-        ("job.py", "_begin"),
-    },
+    "calls of the library": {("call.py", "make_room")},
 }
 
 

@@ -48,6 +48,7 @@ from .options.options import (
     RefitOptions,
     TrackOptions,
 )
+from .options.refit_words import REFIT_WORDS
 from .options.track_words import TRACK_WORDS
 from .record import renamed
 from .refit.refit import refit
@@ -220,9 +221,11 @@ def _refit(parser, arguments) -> int:
         if getattr(arguments, name).suffix.lower() != ".blend":
             parser.error(f"{getattr(arguments, name)}: rigs are refitted from .blend to .blend")
     guard = _guard(parser, arguments, [arguments.output], [arguments.input])
+    options = RefitOptions(**given_of(arguments, REFIT_FIELDS))
+    check_limits(parser, options, REFIT_FIELDS, REFIT_WORDS)
     native.library()
     try:
-        _refit_one(arguments, RefitOptions(**given_of(arguments, REFIT_FIELDS)), guard)
+        _refit_one(arguments, options, guard)
     except Exception as error:
         print(f"{arguments.input.name}: {_sentence(error)}", file=sys.stderr, flush=True)
         return FAILED

@@ -5,7 +5,6 @@ tooltip, and what cannot be meant.
 from __future__ import annotations
 
 import argparse
-import math
 from pathlib import Path
 
 from .files.inputs import INPUTS
@@ -173,14 +172,22 @@ def bake_options_of(arguments) -> BakeOptions:
     return BakeOptions(**given_of(arguments, BAKE_FIELDS), to=BAKE_KINDS[arguments.output.suffix.lower()])
 
 
+# What a setting holds on the screen: a whole number of 32 bits, or a fraction of as many.
+_MOST = {int: 2**31 - 1, float: 3.4e38}
+
+
 def check_limits(parser, options, fields, words_of: dict) -> None:
     """The same limits as on the screen."""
     for name in fields:
-        words, value = words_of[name], getattr(options, name)
-        low, high = words.get("min", -math.inf), words.get("max", math.inf)
-        if isinstance(value, (int, float)) and not isinstance(value, bool) and not low <= value <= high:
-            range_words = f"at least {low}" if high == math.inf else f"from {low} to {high}"
-            parser.error(f"--{name.replace('_', '-')} is {value}; it must be {range_words}")
+        words, values = words_of[name], getattr(options, name)
+        for value in values if isinstance(values, tuple) else (values,):
+            if type(value) not in _MOST:
+                continue
+            most = _MOST[type(value)]
+            low, high = words.get("min", -most), words.get("max", most)
+            if not low <= value <= high:  # nor what is no number
+                range_words = f"from {low} to {high}" if "max" in words or value > high else f"at least {low}"
+                parser.error(f"--{name.replace('_', '-')} is {value}; it must be {range_words}")
 
 
 def output_of(path: Path, arguments) -> Path:

@@ -22,7 +22,7 @@ from .words import counted
 
 KINDS = (".pc2", ".mdd")
 _PC2, _MDD = struct.Struct("<12siiffi"), struct.Struct(">ii")
-_MOST_SAMPLES = 1_048_574  # frames that Blender counts
+MOST_FRAME = 1_048_574  # that Blender counts to
 
 
 class Size(NamedTuple):
@@ -72,8 +72,8 @@ def size_of(path: Path, kind: str | None = None) -> Size:
             f"{path} is damaged: {counted(size.samples, 'frame')} of {counted(size.vertices, 'vertex')} take"
             f" {promised} bytes, and it has {length}: copy or export it again."
         )
-    if size.samples > _MOST_SAMPLES:
-        raise Refusal(f"{path} has {size.samples} frames; Blender counts to {_MOST_SAMPLES}.")
+    if size.samples > MOST_FRAME:
+        raise Refusal(f"{path} has {size.samples} frames; Blender counts to {MOST_FRAME}.")
     return size
 
 

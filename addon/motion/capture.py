@@ -18,6 +18,7 @@ from mathutils import Matrix
 
 from ..base.handles import Handle, Place
 from ..base.meshes import matrix_of, positions, same_topology, triangles_of
+from ..base.pointcache import MOST_FRAME
 from ..base.refusal import Refusal
 from ..base.rigid import nearest_rotation
 from ..options.options import Options, contradiction
@@ -78,6 +79,8 @@ def frame_range(scene, options: Options, least: int = 2) -> range:
         first, last = scene.frame_preview_start, scene.frame_preview_end
     else:
         first, last = scene.frame_start, scene.frame_end
+    if max(abs(first), abs(last)) > MOST_FRAME:
+        raise Refusal(f"The range goes from {first} to {last}; Blender counts frames to {MOST_FRAME}.")
     times = range(first, last + 1, options.frame_step)
     if not times:
         raise Refusal(f"The range ends ({last}) before it starts ({first}): there are no frames in it.")

@@ -7,7 +7,7 @@ import ctypes
 import numpy as np
 
 from . import header
-from .arguments import address, as_array, choice, pairs, real, whole
+from .arguments import address, as_array, choice, flag, items, noun, pairs, real, whole
 from .errors import OssifyError, refuse
 from .nouns import HELD, Evaluation, Info, Progress, Rig, Settings, Skeleton, Wishes, known
 
@@ -23,24 +23,28 @@ def progress_of(struct: header.Progress) -> Progress:
     )
 
 
+def _triangles(triangles) -> np.ndarray | None:
+    """[t][3]; None when there are none"""
+    if triangles is None or (isinstance(triangles, (list, tuple, np.ndarray)) and not len(triangles)):
+        return None
+    return as_array("triangles", triangles, np.int32, "tc", (None, 3))
+
+
 class Call:
     """The structs of one call, and the arrays they point into."""
 
-    def __init__(self, rest, frames, triangles, settings: Settings | None):
-        # a skeleton needs none: then frames is their number, and the rest says how many vertices there are
-        self.frames = (
-            None
-            if isinstance(frames, int)
-            else as_array("frames", frames, np.float32, "fvx", (None, None, 3))
-        )
-        frame_count, vertex_count = self.shape = (
-            (frames, len(rest)) if self.frames is None else self.frames.shape[:2]
-        )
+    def __init__(self, rest, frames, triangles, settings: Settings | None, frame_count: int | None = None):
+        """frame_count: of a verb that needs no frames; then the rest says how many vertices there are"""
+        self.frames = None
+        if frame_count is None:
+            self.frames = as_array("frames", frames, np.float32, "fvx", (None, None, 3))
+            frame_count = len(self.frames)
+        vertex_count = None if self.frames is None else self.frames.shape[1]
         self.rest = None if rest is None else as_array("rest", rest, np.float32, "vx", (vertex_count, 3))
-        self.triangles = None
-        if triangles is not None and np.size(triangles):
-            self.triangles = as_array("triangles", triangles, np.int32, "tc", (None, 3))
-        self.settings = (settings or Settings()).struct()
+        vertex_count = len(self.rest) if vertex_count is None else vertex_count
+        self.shape = frame_count, vertex_count
+        self.triangles = _triangles(triangles)
+        self.settings = noun("settings", settings, Settings, optional=True).struct()
         self.poses = header.sized(
             header.Poses,
             vertex_count=vertex_count,
@@ -59,7 +63,7 @@ class Call:
     def make_room(self, given: Rig | None, more: int = 0) -> None:
         """Arrays for the answer, holding what is given; `more` bones than those have room, too."""
         frame_count, vertex_count = self.shape
-        given = self._checked(given or Rig())
+        given = self._checked(noun("rig", given, Rig, optional=True))
         bones = given.bones
         capacity = max(bones + more, min(max(self.settings.bones, 1), header.MAX_BONES))
         influences = min(max(self.settings.influences, 1), header.MAX_INFLUENCES)
@@ -188,17 +192,17 @@ class Room:
     """A skeleton's struct, and the arrays it points into."""
 
     def __init__(self, bones: int, wishes: Wishes):
-        self.demanded = pairs("demanded", wishes.demanded)
-        self.forbidden = pairs("forbidden", wishes.forbidden)
+        self.demanded = pairs("wishes.demanded", wishes.demanded)
+        self.forbidden = pairs("wishes.forbidden", wishes.forbidden)
         self.parents, self.kinds, self.mirrors = (np.full(bones, -1, np.int32) for _ in range(3))
         self.joints, self.axes = (np.zeros((bones, 3)) for _ in range(2))
         self.angles, self.drifts = (np.zeros(bones) for _ in range(2))
         self.struct = header.sized(
             header.Skeleton,
             bone_capacity=bones,
-            root=whole("root", wishes.root),
-            forest=int(wishes.forest),
-            symmetry=choice("symmetry", wishes.symmetry, header.SYMMETRIES),
+            root=whole("root", wishes.root, "wishes."),
+            forest=flag("forest", wishes.forest, "wishes."),
+            symmetry=choice("symmetry", wishes.symmetry, header.SYMMETRIES, "wishes."),
             demanded_count=len(self.demanded),
             forbidden_count=len(self.forbidden),
             demanded=address(self.demanded),
@@ -212,11 +216,13 @@ class Room:
             drifts=address(self.drifts),
         )
         if wishes.plane is not None:
-            self.struct.plane[:] = [real("plane", number) for number in wishes.plane]
+            numbers = items("plane", wishes.plane, len(self.struct.plane))
+            self.struct.plane[:] = [real("plane", number, "") for number in numbers]
 
     @classmethod
     def holding(cls, skeleton: Skeleton, bones: int, stretch: bool, held_joints=None) -> Room:
         """The struct of a skeleton that is known."""
+        skeleton = noun("skeleton", skeleton, Skeleton)
         symmetric = skeleton.plane is not None
         wishes = Wishes(skeleton.root, symmetry="given" if symmetric else "none", plane=skeleton.plane)
         room = cls(bones, wishes)
@@ -231,10 +237,9 @@ class Room:
             getattr(room, name)[:] = as_array(
                 f"skeleton.{name}", getattr(skeleton, name), dtype, letters, shape
             )
-        if len(skeleton.kinds) != bones:
-            refuse(f"skeleton.kinds has {len(skeleton.kinds)} items; {bones} are needed.")
-        room.kinds[:] = [choice("kinds", kind, header.JOINT_KINDS) for kind in skeleton.kinds]
-        room.struct.stretch = int(stretch)
+        kinds = items("skeleton.kinds", skeleton.kinds, bones)
+        room.kinds[:] = [choice("kinds", kind, header.JOINT_KINDS, "skeleton.") for kind in kinds]
+        room.struct.stretch = flag("stretch", stretch, "")
         if held_joints is not None:
             room.held_joints = as_array("held_joints", held_joints, np.uint8, "b", (bones,))
             room.struct.held_joints = address(room.held_joints)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from . import header
-from .arguments import choice, real, whole
+from .arguments import choice, flag, real, whole
 from .loading import library
 
 _WORDS = {
@@ -68,6 +68,8 @@ class Settings:
             name, value = field.name, getattr(self, field.name)
             if name in _WORDS:
                 value = choice(name, value, _WORDS[name])
+            elif name in _FLAGS:
+                value = flag(name, value)
             else:
                 value = real(name, value) if name in _REALS else whole(name, value)
             setattr(struct, name, value)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from . import header
-from .arguments import address, real, whole
+from .arguments import address, as_array, flag, noun, real, whole
 from .call import Call, Figures, Room, progress_of
 from .errors import refuse
 from .loading import library
@@ -65,6 +65,7 @@ def _verb(read: Callable[[Call, float], object]) -> Callable[[Callable[..., Call
 
 
 def _whole(rig: Rig, purpose: str) -> Rig:
+    rig = noun("rig", rig, Rig)
     if rig.transforms is None or rig.influence_bones is None or rig.influence_weights is None:
         refuse(f"The rig lacks transforms or weights: only a whole rig {purpose}.")
     return rig
@@ -98,8 +99,8 @@ def articulate(
     parent's joint. held_joints [b]: true where the joint to the parent stays where it is.
     """
     call = Call(rest, frames, triangles, settings)
-    call.make_room(rig)
-    call.room = Room.holding(skeleton, rig.bones, stretch, held_joints)
+    call.make_room(noun("rig", rig, Rig))
+    call.room = Room.holding(skeleton, call.rig.bones, stretch, held_joints)
     return call
 
 
@@ -108,10 +109,11 @@ def connect(rig: Rig, triangles=None, wishes: Wishes | None = None, settings: Se
     """Joins the bones of a whole rig to a skeleton."""
     if _whole(rig, "has a skeleton").rest is None:
         refuse("The rig lacks its rest pose: only a whole rig has a skeleton.")
-    call = Call(rig.rest, len(rig.transforms), triangles, settings)
+    transforms = as_array("rig.transforms", rig.transforms, np.float64, "fbrc", (None, None, 3, 4))
+    call = Call(rig.rest, None, triangles, settings, frame_count=len(transforms))
     call.settings.bones = call.settings.influences = 1
     call.make_room(rig.released())
-    call.room = Room(rig.bones, wishes or Wishes())
+    call.room = Room(call.rig.bones, noun("wishes", wishes, Wishes, optional=True))
     return call
 
 
@@ -120,7 +122,7 @@ def bone_costs(rest, frames, triangles, rig: Rig, settings: Settings | None = No
     """[b] by how much rms_percent would rise were the bone lost and its vertices solved again without it."""
     call = Call(rest, frames, triangles, settings)
     call.make_room(_whole(rig, "has bones with a cost").released())
-    call.costs = np.zeros(rig.bones)
+    call.costs = np.zeros(call.rig.bones)
     call.result = header.sized(header.Costs, costs=address(call.costs))
     return call
 
@@ -203,5 +205,5 @@ def evaluate(rest, frames, rig: Rig, replay: bool = True, triangles=None) -> Cal
     call = Call(rest, frames, triangles, None)
     call.settings.bones = call.settings.influences = 1  # room for the rig and no more
     call.make_room(_whole(rig, "can be evaluated").released())
-    call.figures = Figures(call.frames, replay, triangles is not None)
+    call.figures = Figures(call.frames, flag("replay", replay, ""), call.triangles is not None)
     return call

@@ -7,6 +7,9 @@ The defaults are those of Options, and a default says what kind of property it i
 from __future__ import annotations
 
 from .. import native
+from ..base.pointcache import MOST_FRAME
+
+_FRAMES = {"min": -MOST_FRAME, "max": MOST_FRAME}
 
 CONVERT_WORDS = {
     "bones_by": {
@@ -147,7 +150,7 @@ CONVERT_WORDS = {
             ("SYNTHESISED", "Synthesised", "A shape that the solver finds to fit all frames"),
         ],
     },
-    "rest_frame": {"name": "Rest Frame", "description": "The frame in which the mesh is at rest"},
+    "rest_frame": {"name": "Rest Frame", "description": "The frame in which the mesh is at rest", **_FRAMES},
     "rest_correction": {
         "name": "Rest Correction",
         "description": "Whether the solver may move the vertices of the rest shape to lower the error",
@@ -167,8 +170,8 @@ CONVERT_WORDS = {
             ("POSES", "Shape Keys as Poses", "Every shape key is one pose; time plays no part"),
         ],
     },
-    "frame_start": {"name": "Start", "description": "First frame of the custom range"},
-    "frame_end": {"name": "End", "description": "Last frame of the custom range"},
+    "frame_start": {"name": "Start", "description": "First frame of the custom range", **_FRAMES},
+    "frame_end": {"name": "End", "description": "Last frame of the custom range", **_FRAMES},
     "frame_step": {"name": "Step", "description": "Take every n-th frame", "min": 1, "soft_max": 10},
     "clips": {
         "name": "Clips",

@@ -84,3 +84,16 @@ def parts(block):
             yield "pose", [_of_pose(bone) for bone in block.pose.bones]
         if block.animation_data is not None:
             yield "nla", _of_tracks(block.animation_data)
+
+
+def curves_of(armature, bone=None):
+    """(path, index) -> keys, with their handles, to the bit"""
+    found = {}
+    for curve in curves(armature.animation_data.action):
+        if bone is None or f'"{bone}"' in curve.data_path:
+            found[curve.data_path, curve.array_index] = keys_of(curve)
+    return found
+
+
+def groups_of(mesh):
+    return weights_of(mesh.data)

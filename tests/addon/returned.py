@@ -9,7 +9,7 @@ from ossify.base.steps import run
 from ossify.edit import bone_merge
 from ossify.put_back import put_back as put_back_room
 from ossify.rig import standing
-from test_refit_operators import give_weights
+from refits import give_weights
 
 SIDE = ("Side.001.L", "Side.002.L")
 NEAR = 1e-5  # of the armature's units

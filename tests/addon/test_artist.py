@@ -4,11 +4,11 @@ its source and opened again, the rig refitted once more, baked and sent on."""
 import bpy
 import numpy as np
 import scenes
+from contents import groups_of
+from exchange import bones_of, compare, times_of_action
 from ossify.files import inputs, outputs
 from ossify.rig import standing
 from refits import bits, edit, error, paint_noise, source_frames
-from test_rewrite import groups_of
-from test_roundtrip import bones_of, compare, times_of_action
 
 FRAMES = 12
 COUNT = len(scenes.creature_bones())

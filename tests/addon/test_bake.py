@@ -9,6 +9,7 @@ import chain
 import numpy as np
 import pytest
 import scenes
+from commands import outside
 from mathutils import Matrix
 from ossify import command
 from ossify.base.refusal import Refusal
@@ -16,7 +17,6 @@ from ossify.base.steps import run
 from ossify.files import bake, formats, inputs
 from ossify.options import options
 from ossify.ui import operators_bake, panel
-from test_command import outside
 
 TIMES = list(range(1, 9))
 NEAR = 1e-6  # of the size

@@ -5,6 +5,7 @@ import chain
 import numpy as np
 import pytest
 import scenes
+from bone_edits import deforming, linked_pair
 from mathutils import Vector
 from ossify.base.refusal import Refusal
 from ossify.base.steps import run
@@ -38,10 +39,6 @@ def painted(mesh):
     return [{names[g.group]: g.weight for g in v.groups if g.weight > 0} for v in mesh.data.vertices]
 
 
-def deforming(armature):
-    return [bone.name for bone in armature.data.bones if bone.use_deform]
-
-
 def check_rig(armature, mesh, most=4):
     """What every rig must be"""
     names = set(deforming(armature))
@@ -60,15 +57,6 @@ def motion_of(armature, names):
         bpy.context.scene.frame_set(time)
         found.append([np.array(armature.pose.bones[name].matrix) for name in names])
     return np.array(found)
-
-
-def linked_pair(armature):
-    """A bone that deforms and a child of it that does"""
-    for bone in armature.data.bones:
-        for child in bone.children:
-            if bone.use_deform and child.use_deform:
-                return bone.name, child.name
-    raise AssertionError("no chain")
 
 
 # ---- merge

@@ -15,34 +15,7 @@ from ossify.files import outputs
 from ossify.motion import clips
 from ossify.options import options
 from ossify.rig import actions
-
-TAKES = 8
-
-
-def take(name, phase, frames=TAKES, place=(0, 0, 0)):
-    """A sheet that waves with a phase of its own, by a keyed shape key a frame."""
-    obj = scenes.grid(name)
-    points = scenes.positions(obj.data)
-    moved = [scenes.wave(points, phase + 2 * math.pi * f / frames) for f in range(frames)]
-    blocks = scenes.add_shape_keys(obj, moved)
-    for f in range(frames):
-        for time, value in ((f, 0.0), (f + 1, 1.0), (f + 2, 0.0)):
-            if not (f == frames - 1 and time == f + 2):  # the last shape stays
-                blocks[f + 1].value = value
-                blocks[f + 1].keyframe_insert("value", frame=time)
-    obj.location = place
-    bpy.context.view_layer.update()
-    return obj
-
-
-def two_takes():
-    return take("Walk", 0.0), take("Run", 2.0, place=(5, 0, 0))
-
-
-def shown(armature, mesh, name, times):
-    """[f][v][3] in world space, with the action of that name"""
-    actions.assign(armature, bpy.data.actions[name])
-    return scenes.seen_frames(mesh, times)
+from takes import TAKES, shown, take, two_takes
 
 
 def test_takes_become_an_action_each():

@@ -1,17 +1,14 @@
 """The command line: every kind of file in and out, several at once, and exit codes that mean something."""
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import bpy
 import builds
 import numpy as np
 import pytest
 import scenes
-from ossify import command, command_line, native
+from commands import outside
+from ossify import command, command_line
 from ossify.base.refusal import Refusal
 from ossify.files import inputs
 from ossify.options import options
@@ -218,19 +215,6 @@ def test_a_folder_that_cannot_be_made_is_told_before_anything_is_done(tmp_path, 
     assert "name another one with --output" in said
     assert "Errno" not in said
     assert "%" not in said  # nothing was begun
-
-
-def outside(*arguments):
-    """The command as a person calls it, in a process of its own."""
-    if bpy.app.binary_path:
-        call = [bpy.app.binary_path, "--factory-startup", "--addons", command.__package__]
-        call += ["--command", command.NAME]
-    else:
-        call = [sys.executable, str(Path(command.__file__).parent)]
-    environment = os.environ | {"OSSIFY_LIBRARY": str(native.library_path())}
-    return subprocess.run(
-        [*call, *map(str, arguments)], env=environment, capture_output=True, text=True, timeout=120
-    )
 
 
 def test_a_process_of_its_own(tmp_path):

@@ -4,12 +4,11 @@ other; and when Edit Mode fails all the same, nothing is lost."""
 import bpy
 import pytest
 import scenes
+from bone_edits import EDITS, deforming, rigged
 from ossify.base.steps import run
 from ossify.record import changes
 from ossify.rig import standing
 from refits import bits, edit, refitted
-from test_bone_edits import deforming
-from test_edits_cancelled import EDITS, rigged
 
 BONES = ("split", "add", "remove")
 

@@ -6,6 +6,7 @@ import chain
 import numpy as np
 import pytest
 import scenes
+from bone_edits import EDITS, rigged, stages_of
 from ossify.base.refusal import Refusal
 from ossify.base.steps import run
 from ossify.convert import convert
@@ -15,9 +16,7 @@ from ossify.refit import refit_trial
 from ossify.rig import report
 from ossify.track import track
 from refits import COUNT, bits, creature_rig, edit, error, paint_noise, sheet_rig, source_frames, steps_of
-from test_edits_cancelled import EDITS, rigged, stages_of
-from test_track import bind
-from tracks import FRAMES, sheet
+from tracks import FRAMES, bind, sheet
 
 KINDS = ("actions", "armatures", "collections", "meshes", "objects", "scenes")
 

@@ -4,9 +4,8 @@ mesh with other vertices, on a rig of another file, without the motion."""
 import bpy
 import pytest
 import scenes
-from refits import creature_rig
-from test_modes import link_rig
-from test_refit_operators import told
+from refits import creature_rig, link_rig
+from screens import told
 
 # what works on settings, frames or any mesh that moves
 WITHOUT_A_RIG = {"bake", "convert", "go_to_frame", "preset", "root_at_cursor"}

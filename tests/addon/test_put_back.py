@@ -25,8 +25,8 @@ from returned import (
     warned,
     weights_by_name,
 )
-from test_refit_clips import errors, takes_rig
-from test_refit_operators import told
+from screens import told
+from takes import errors, takes_rig
 
 
 @pytest.mark.parametrize("names", [SIDE[:1], SIDE[1:], SIDE, ("Core.001",)])

@@ -20,9 +20,8 @@ from returned import (
     shown,
     weights_by_name,
 )
-from test_clips import two_takes
-from test_refit_clips import tracked_rig
-from test_refit_operators import told
+from screens import told
+from takes import tracked_rig, two_takes
 
 
 @pytest.mark.parametrize("way", [merge, merge_by_hand])

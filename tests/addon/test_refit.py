@@ -7,6 +7,7 @@ import chain
 import numpy as np
 import pytest
 import scenes
+from contents import curves_of, groups_of
 from ossify.base.refusal import Refusal
 from ossify.base.steps import run
 from ossify.record import changes
@@ -24,7 +25,6 @@ from refits import (
     source_frames,
     steps_of,
 )
-from test_rewrite import curves_of, groups_of
 
 # ---- nothing changed, everything held
 

@@ -5,6 +5,7 @@ import chain
 import numpy as np
 import pytest
 import scenes
+from contents import curves_of, groups_of
 from mathutils import Vector
 from ossify.record import changes
 from ossify.refit import facts, joint_refit, refit_trial
@@ -20,7 +21,6 @@ from refits import (
     sheet_rig,
     source_frames,
 )
-from test_rewrite import curves_of, groups_of
 
 
 def test_a_deleted_bone_leaves_its_vertices_to_the_others(creature):

@@ -11,7 +11,7 @@ from ossify.base.refusal import Refusal
 from ossify.record import changes, memory
 from ossify.ui import panel_refit
 from refits import bits, delete_bone, error, paint_noise, refitted, sheet_rig, source_frames
-from test_track_screen import drawn
+from screens import drawn
 
 
 def without_source(result):

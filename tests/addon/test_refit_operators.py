@@ -4,21 +4,15 @@ import bpy
 import numpy as np
 import pytest
 import scenes
+from contents import curves_of, groups_of
 from ossify import command, native
 from ossify.base.refusal import Refusal
 from ossify.base.steps import run
 from ossify.edit import bone_merge
 from ossify.record import changes
 from ossify.rig import standing
-from refits import delete_bone, edit, error, paint_noise, refitted, source_frames
-from test_rewrite import curves_of, groups_of
-
-
-def told(operator, **arguments):
-    """What a poll or an operator refuses with."""
-    with pytest.raises(RuntimeError) as caught:
-        operator(**arguments)
-    return str(caught.value)
+from refits import delete_bone, edit, error, give_weights, paint_noise, refitted, source_frames
+from screens import told
 
 
 def test_refusals(sheet):
@@ -84,14 +78,6 @@ def test_changes_are_listed(creature):
     bpy.ops.ossify.look_for_changes()
     assert [item.name for item in armature.ossify.changes] == ["DELETED", "REPAINTED"]
     assert armature.ossify.changes[0].words == "Side.002.R deleted"
-
-
-def give_weights(mesh, gone, kept):
-    """All weights of one group to another, as an artist's tools would."""
-    for vertex, (old, new) in enumerate(standing.painted(mesh, [gone, kept]).tolist()):
-        if old > 0:
-            mesh.vertex_groups[kept].add([vertex], old + new, "REPLACE")
-    mesh.vertex_groups.remove(mesh.vertex_groups[gone])
 
 
 @pytest.mark.parametrize("way", ["button", "hand"])

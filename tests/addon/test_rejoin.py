@@ -6,16 +6,15 @@ import chain
 import numpy as np
 import pytest
 import scenes
+from exchange import bones_of
 from ossify.base.refusal import Refusal
 from ossify.edit import rejoin
 from ossify.record import changes, memory
 from ossify.rig import actions, standing
 from ossify.ui import session
 from refits import COUNT, creature_rig, delete_bone, edit, error, paint_noise, refitted, source_frames
-from test_clips import take
-from test_refit_clips import keys_of
-from test_refit_operators import told
-from test_roundtrip import bones_of
+from screens import told
+from takes import keys_of, take
 
 FRAMES = range(1, 13)
 

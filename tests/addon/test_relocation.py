@@ -6,13 +6,13 @@ import chain
 import numpy as np
 import pytest
 import scenes
+from contents import curves_of, groups_of
 from mathutils import Quaternion
 from ossify import command
 from ossify.record import changes
 from ossify.refit import claims, refit_trial, relocation
 from ossify.rig import actions, standing
 from refits import COUNT, bits, delete_bone, edit, error, refitted, sheet_rig, source_frames
-from test_rewrite import curves_of, groups_of
 
 IDLE = "hand.R"  # hardly turns
 MISSED = "thigh.L"

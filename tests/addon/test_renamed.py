@@ -8,7 +8,7 @@ from ossify.base.refusal import Refusal
 from ossify.edit import bone_growth
 from ossify.record import changes, renamed
 from refits import refitted
-from test_clips import two_takes
+from takes import two_takes
 from tracks import sheet, tracked
 
 OLD, NEW = "Bone.002", 'Hüfte "links" [2]'

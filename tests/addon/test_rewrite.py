@@ -2,10 +2,10 @@
 
 import bpy
 import chain
-import contents
 import numpy as np
 import pytest
 import scenes
+from contents import curves_of, groups_of
 from mathutils import Matrix
 from ossify.rig import rewrite, standing
 
@@ -53,15 +53,6 @@ def choices(armature, **more):
 def write(armature, transforms, names, held=None, times=TIMES, **more):
     action = armature.animation_data.action
     return rewrite.write_keys(armature, action, transforms, times, names, choices(armature, **more), held)
-
-
-def curves_of(armature, bone=None):
-    """(path, index) -> keys, with their handles, to the bit"""
-    found = {}
-    for curve in chain.curves(armature.animation_data.action):
-        if bone is None or f'"{bone}"' in curve.data_path:
-            found[curve.data_path, curve.array_index] = contents.keys_of(curve)
-    return found
 
 
 def values_of(armature, bone, frames):
@@ -301,10 +292,6 @@ def test_the_artists_scene_stays_where_it_is(sheet):
 
 
 # ---- weights
-
-
-def groups_of(mesh):
-    return contents.weights_of(mesh.data)
 
 
 def influences(rng, rows, bones):

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import scenes
 from creature_rigs import COUNT, converted, deforming, matched
+from exchange import bones_of, compare, exported_and_imported, times_of_action
 from mathutils import Quaternion, Vector
 from ossify import native
 from ossify.files import outputs
 from ossify.skeleton import limbs
-from test_roundtrip import bones_of, compare, exported_and_imported, times_of_action
 
 # ---- the bones
 

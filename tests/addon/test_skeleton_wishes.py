@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scenes
 from creature_rigs import converted, deforming, matched
-from test_roundtrip import bones_of
+from exchange import bones_of
 
 
 def wish(armature, wanted, *names):

@@ -12,7 +12,7 @@ from ossify.base.refusal import Refusal
 from ossify.options import options
 from ossify.rig import actions, standing
 from ossify.track import track
-from tracks import FRAMES, distances, sheet, tracked
+from tracks import FRAMES, bind, distances, refused, sheet, tracked
 
 
 def state(armature, mesh):
@@ -228,18 +228,6 @@ def test_an_artists_bones_keep_what_they_have():
     assert not any("Control" in curve.data_path for curve in curves(got.action))
 
 
-def bind(armature, name, kind="COPY_TRANSFORMS"):
-    """The bone follows an object that swings; the object"""
-    empty = scenes.link(bpy.data.objects.new("Guide", None))
-    for frame, height in ((1, 0.0), (FRAMES // 2, 0.3), (FRAMES, 0.0)):
-        head = armature.matrix_world @ armature.data.bones[name].head_local
-        empty.location = (head.x, head.y, head.z + height)
-        empty.keyframe_insert("location", frame=frame)
-    constraint = armature.pose.bones[name].constraints.new(kind)
-    constraint.target = empty
-    return empty
-
-
 def keyed_bones(action):
     """Names of bones with keys that change something"""
     moving = [c for c in curves(action) if len({round(p.co.y, 5) for p in c.keyframe_points}) > 1]
@@ -354,12 +342,6 @@ def test_cancelled_at_every_step():
         steps.close()
         assert scenes.difference(before, scenes.picture()) == "", f"cancelled after {count} steps"
     assert {"Reading"} < stages <= {"Reading", "Solving", "Building"}
-
-
-def refused(result, *objects, **chosen):
-    with pytest.raises(Refusal) as refusal:
-        tracked(result, *objects, **chosen)
-    return str(refusal.value)
 
 
 def test_refusals():

@@ -1,7 +1,6 @@
 """Tracking at the screen: the operator, the preview of a source, and what the panel says."""
 
 import math
-import types
 
 import bpy
 import numpy as np
@@ -12,14 +11,8 @@ from ossify.refit import refit_check
 from ossify.rig import actions
 from ossify.ui import panel_track, preview
 from refits import COUNT, edit, error, source_frames
-from tracks import sheet, tracked
-
-
-def stage():
-    """A rig and a second take; both selected, the rig active."""
-    result, second = converted(sheet("First", 0.0), bones=6), sheet("Second", 0.8)
-    scenes.select(result.armature, second)
-    return result, second
+from screens import Layout, drawn
+from tracks import sheet, stage, tracked
 
 
 def test_the_operator_tracks_what_is_selected():
@@ -287,38 +280,6 @@ def test_a_refit_asks_for_one_of_the_rigs_own_clips():
 
 
 # ---- the panel
-
-
-class Layout:
-    """Takes whatever a panel draws, and remembers its words."""
-
-    def __init__(self):
-        object.__setattr__(self, "words", [])
-
-    def __getattr__(self, _name):
-        def part(*arguments, **chosen):
-            self.words.extend(str(word) for word in (*arguments, chosen.get("text")) if isinstance(word, str))
-            return self
-
-        return part
-
-    def __setattr__(self, name, value):
-        """Settings of a layout, and of the operators in it."""
-
-
-def drawn(panel):
-    """The words of a panel for the selection at hand."""
-    context = bpy.context
-    around = types.SimpleNamespace(
-        scene=context.scene,
-        view_layer=context.view_layer,
-        selected_objects=context.selected_objects,
-        preferences=context.preferences,
-        region=types.SimpleNamespace(width=300),
-    )
-    layout = Layout()
-    panel.draw(types.SimpleNamespace(layout=layout), around)
-    return " ".join(layout.words)
 
 
 def test_the_panel_says_what_it_will_do():

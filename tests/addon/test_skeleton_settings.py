@@ -68,16 +68,6 @@ def test_joints_that_would_break_the_budget_do_not_hold():
 # ---- settings
 
 
-def test_flexible_bones_have_no_skeleton():
-    assert options.contradiction(options.Options(bone_kind="FLEXIBLE")) is None  # it is left to the motion
-    clash = options.Options(bone_kind="FLEXIBLE", skeleton="HIERARCHY")
-    assert "choose rigid bones" in options.contradiction(clash)
-    assert options.contradiction(options.Options(bone_kind="FLEXIBLE", skeleton="NONE")) is None
-    assert options.implied({"bone_kind": "FLEXIBLE"}) == {"bone_kind": "FLEXIBLE", "skeleton": "NONE"}
-    for name in options.PRESETS:
-        assert options.contradiction(options.Options(**options.preset_values(name))) is None
-
-
 def test_without_a_skeleton_bones_hang_side_by_side():
     result, _, _ = converted(skeleton="NONE")
     assert {bone.parent.name for bone in deforming(result.armature)} == {"Root"}
@@ -146,11 +136,6 @@ def test_a_place_by_operator_and_by_command(tmp_path):
     assert again.ossify.root_bone == "Core.001"
     assert {bone.name for bone in again.data.bones} == names
     assert (again.data.bones["Core.001"].head_local - root).length < 1e-5
-
-
-def test_a_place_that_is_none_is_refused():
-    nowhere = options.Options(root="PLACE", root_place=(0.0, float("nan"), 0.0))
-    assert "not finite" in options.contradiction(nowhere)
 
 
 def test_settings_are_stored_on_the_armature(articulated):

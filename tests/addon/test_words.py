@@ -3,24 +3,10 @@
 import numpy as np
 import pytest
 import scenes
-from ossify.base import words
 from ossify.base.refusal import Refusal
 from ossify.motion import matching
 from ossify.record import changes
 from ossify.ui import panel_refit
-
-
-@pytest.mark.parametrize(
-    ("count", "noun", "said"),
-    [
-        (1, "vertex", "1 vertex"),
-        (2, "mesh", "2 meshes"),
-        (0, "frame", "0 frames"),
-        (1024, "key", "1,024 keys"),
-    ],
-)
-def test_counted(count, noun, said):
-    assert words.counted(count, noun) == said
 
 
 @pytest.mark.parametrize(("count", "said"), [(1, "1 vertex"), (2, "2 vertices")])

@@ -3,6 +3,7 @@
 import bpy
 import chain
 import scenes
+from kept import kept
 from ossify.edit import bone_growth, bone_merge, bone_removal, painting
 
 
@@ -19,6 +20,7 @@ def linked_pair(armature):
     raise AssertionError("no chain")
 
 
+@kept
 def rigged(which):
     """A body with joints: its rig, with a bone for each part when they are to mirror, or else with fewer"""
     body, bones = scenes.creature(frames=12)

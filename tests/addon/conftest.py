@@ -18,12 +18,12 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 INSTALLED = "bl_ext.user_default.ossify"
 
-if importlib.util.find_spec("bpy") is None:
+HAS_BLENDER = importlib.util.find_spec("bpy") is not None
+
+if not HAS_BLENDER:
     collect_ignore_glob = ["*"]
-else:
-    if "BLENDER_USER_RESOURCES" not in os.environ:
-        os.environ["BLENDER_USER_RESOURCES"] = tempfile.mkdtemp(prefix="ossify-tests-")
-    import bpy
+elif "BLENDER_USER_RESOURCES" not in os.environ:
+    os.environ["BLENDER_USER_RESOURCES"] = tempfile.mkdtemp(prefix="ossify-tests-")
 
 
 def _installed():
@@ -50,7 +50,7 @@ def _source_tree():
 
 
 def pytest_configure():
-    if "bpy" in sys.modules:
+    if HAS_BLENDER:
         sys.modules["ossify"] = _installed() if os.environ.get("OSSIFY_INSTALLED") else _source_tree()
 
 
@@ -68,12 +68,18 @@ def pytest_unconfigure(config):
         os._exit(config.ossify_status)
 
 
+@pytest.fixture(scope="session")
+def kept_folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("kept")
+
+
 @pytest.fixture(autouse=True)
-def empty_scene():
-    bpy.ops.wm.read_homefile(use_empty=True)
-    scene = bpy.context.scene
-    scene.frame_start, scene.frame_end = 1, 8
-    scene.frame_set(1)
+def fresh_scene(request, kept_folder):
+    """Empty; and rigs that are kept, but not where a test may patch what they are made with."""
+    import kept
+
+    kept.folder = None if "monkeypatch" in request.fixturenames else kept_folder
+    kept.fresh()
 
 
 def _selected(result):

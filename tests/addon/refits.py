@@ -5,6 +5,7 @@ import chain
 import numpy as np
 import scenes
 from contents import curves_of, groups_of
+from kept import kept
 from ossify.base.steps import run
 from ossify.options import options
 from ossify.record import memory
@@ -14,11 +15,13 @@ from ossify.rig import standing
 COUNT = len(scenes.creature_bones())
 
 
+@kept
 def sheet_rig(**chosen):
     obj = scenes.key_shapes(scenes.grid())
     return chain.converted(obj, **{"bones": 5, **chosen})
 
 
+@kept
 def creature_rig(**chosen):
     body, _ = scenes.creature(frames=12)
     picked = {"bones": COUNT, "quality": "NORMAL", "skeleton": "HIERARCHY", "keys": "REDUCED", **chosen}

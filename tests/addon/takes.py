@@ -7,6 +7,7 @@ import chain
 import numpy as np
 import scenes
 from contents import curves_of
+from kept import kept
 from ossify.record import memory
 from ossify.rig import actions
 
@@ -42,6 +43,7 @@ def shown(armature, mesh, name, times):
 TIMES = range(1, TAKES + 1)
 
 
+@kept
 def takes_rig(**chosen):
     result = chain.converted(*two_takes(), clips="TAKES", **{"bones": 6, **chosen})
     scenes.select(result.armature)
@@ -66,6 +68,7 @@ def keys_of(armature, name):
         return curves_of(armature)
 
 
+@kept
 def tracked_rig(**chosen):
     """A rig made for Walk, with Run tracked onto it; Walk plays"""
     walk, run = two_takes()

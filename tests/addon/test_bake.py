@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import scenes
 from commands import outside
+from kept import kept
 from mathutils import Matrix
 from ossify import command
 from ossify.base.refusal import Refusal
@@ -42,6 +43,7 @@ def placed(obj):
 
 
 @pytest.fixture
+@kept
 def rig():
     """An armature with its mesh, made from an object that stands anywhere."""
     return chain.converted(placed(scenes.key_shapes(scenes.grid())))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scenes
 from bone_edits import deforming, linked_pair
+from kept import kept
 from mathutils import Vector
 from ossify.base.refusal import Refusal
 from ossify.base.steps import run
@@ -19,13 +20,18 @@ TIMES = list(range(1, FRAMES + 1))
 ROLL = 5e-5  # Edit Mode rounds rolls by 1.5e-5 where bones get another parent, whoever gives it to them
 
 
+@kept
+def body_and_rig(**chosen):
+    body, _ = scenes.creature(frames=FRAMES)
+    picked = {"bones": 8, "quality": "NORMAL", "skeleton": "HIERARCHY", "hide_source": False, **chosen}
+    result = chain.converted(body, **picked)
+    return body, result.armature, result.meshes[0]
+
+
 @pytest.fixture
 def creature(request):
     """A body with joints, its rig with fewer bones than it has, and the rig's mesh"""
-    body, _ = scenes.creature(frames=FRAMES)
-    chosen = {"bones": 8, "quality": "NORMAL", "skeleton": "HIERARCHY", "hide_source": False}
-    result = chain.converted(body, **{**chosen, **getattr(request, "param", {})})
-    return body, result.armature, result.meshes[0]
+    return body_and_rig(**getattr(request, "param", {}))
 
 
 def error(source, mesh):
@@ -493,6 +499,7 @@ def test_operators_need_a_rig_and_the_right_mode(creature):
 
 
 @pytest.fixture
+@kept
 def flexible():
     """A sheet that waves, and its rig with bones that stretch"""
     body = scenes.key_shapes(scenes.grid(n=15), frames=FRAMES)

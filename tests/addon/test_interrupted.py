@@ -16,7 +16,7 @@ from ossify.refit import refit_trial
 from ossify.rig import report
 from ossify.track import track
 from refits import COUNT, bits, creature_rig, edit, error, paint_noise, sheet_rig, source_frames, steps_of
-from tracks import FRAMES, bind, sheet
+from tracks import FRAMES, bind, first_rig, sheet
 
 KINDS = ("actions", "armatures", "collections", "meshes", "objects", "scenes")
 
@@ -76,11 +76,11 @@ def tracking(result, source):
 
 
 def track_plain():
-    return tracking(chain.converted(sheet("First", 0.0), bones=6), sheet("Second", 0.8))
+    return tracking(first_rig(), sheet("Second", 0.8))
 
 
 def track_around_a_constraint():
-    result = chain.converted(sheet("First", 0.0), bones=6)
+    result = first_rig()
     bind(result.armature, "Bone.002")
     return tracking(result, sheet("Second", 0.8))
 

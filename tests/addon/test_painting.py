@@ -5,6 +5,7 @@ import chain
 import numpy as np
 import pytest
 import scenes
+from kept import kept
 from ossify.base.steps import run
 from ossify.edit import painting
 from ossify.motion import matching
@@ -13,6 +14,7 @@ from ossify.record import changes
 TIMES = list(range(1, 9))
 
 
+@kept
 def rigged(**chosen):
     """A sheet that waves, and its rig"""
     source = scenes.key_shapes(scenes.grid(n=15))
@@ -267,6 +269,7 @@ def test_pruning_keeps_locked_groups():
 
 
 @pytest.fixture
+@kept
 def creature():
     body, bones = scenes.creature(frames=16)
     result = chain.converted(body, bones=len(bones), quality="NORMAL", skeleton="HIERARCHY")

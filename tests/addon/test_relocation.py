@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import scenes
 from contents import curves_of, groups_of
+from kept import kept
 from mathutils import Quaternion
 from ossify import command
 from ossify.record import changes
@@ -29,6 +30,7 @@ def body_with_an_idle_hand():
     return body
 
 
+@kept
 def rigged(skeleton, bones=COUNT):
     body = body_with_an_idle_hand()
     chosen = {"quality": "NORMAL", "skeleton": skeleton, "keys": "REDUCED"}

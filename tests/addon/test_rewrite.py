@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scenes
 from contents import curves_of, groups_of
+from kept import kept
 from mathutils import Matrix
 from ossify.rig import rewrite, standing
 
@@ -13,6 +14,7 @@ TIMES = np.arange(1, 9)
 
 
 @pytest.fixture
+@kept
 def sheet():
     """A flat rig: the armature and its mesh."""
     result = chain.converted(scenes.key_shapes(scenes.grid()), bones=4)
@@ -20,6 +22,7 @@ def sheet():
 
 
 @pytest.fixture
+@kept
 def creature():
     body, _ = scenes.creature(frames=8)
     result = chain.converted(body, bones=len(scenes.creature_bones()), skeleton="HIERARCHY", keys="REDUCED")

@@ -12,7 +12,7 @@ from ossify.base.refusal import Refusal
 from ossify.options import options
 from ossify.rig import actions, standing
 from ossify.track import track
-from tracks import FRAMES, bind, distances, refused, sheet, tracked
+from tracks import FRAMES, bind, distances, first_rig, refused, sheet, tracked
 
 
 def state(armature, mesh):
@@ -49,7 +49,7 @@ def test_a_second_take_becomes_an_action():
 
 def test_a_motion_that_the_rig_can_make_comes_back():
     """The second take is the rig's own mesh in another pose of its bones."""
-    result = converted(sheet("First", 0.0), bones=8)
+    result = first_rig(bones=8)
     posed = result.armature.copy()
     posed.animation_data_clear()
     bpy.context.scene.collection.objects.link(posed)
@@ -138,7 +138,7 @@ def test_the_root_carries_the_body():
 
 
 def test_a_rig_that_was_moved_and_scaled():
-    result = converted(sheet("First", 0.0), bones=10)
+    result = first_rig(bones=10)
     second = sheet("Second", 0.8)
     here = tracked(result, second)
     result.armature.location, result.armature.rotation_euler = (1, 2, 3), (0.3, 0, 0.4)
@@ -207,7 +207,7 @@ def _rests(curve):
 
 
 def test_flexible_bones():
-    result = converted(sheet("First", 0.0), bones=6, bone_kind="FLEXIBLE")
+    result = first_rig(bone_kind="FLEXIBLE")
     second = sheet("Second", 0.8)
     got = tracked(result, second)
     assert distances(result, second).max() == pytest.approx(got.maximum, rel=1e-3)
@@ -215,7 +215,7 @@ def test_flexible_bones():
 
 
 def test_an_artists_bones_keep_what_they_have():
-    result = converted(sheet("First", 0.0), bones=6)
+    result = first_rig()
     scenes.select(result.armature)
     bpy.ops.object.mode_set(mode="EDIT")
     control = result.armature.data.edit_bones.new("Control")
@@ -239,7 +239,7 @@ def test_bones_that_something_else_moves_are_solved_around(monkeypatch, kind):
     def result_of(rounds):
         monkeypatch.setattr(track, "_ROUNDS", rounds)
         bpy.ops.wm.read_homefile(use_empty=True)
-        result = converted(sheet("First", 0.0), bones=6, skeleton="NONE")
+        result = first_rig(skeleton="NONE")
         name = standing.bone_names(result.armature)[2]
         if kind == "driver":
             curve = result.armature.pose.bones[name].driver_add("location", 2)
@@ -268,7 +268,7 @@ def test_bones_that_something_else_moves_are_solved_around(monkeypatch, kind):
 
 
 def test_a_bone_that_does_not_inherit_is_told():
-    result = converted(sheet("First", 0.0), bones=6, skeleton="NONE")
+    result = first_rig(skeleton="NONE")
     name = standing.bone_names(result.armature)[2]
     result.armature.data.bones[name].use_inherit_rotation = False
     got = tracked(result, sheet("Second", 0.8))
@@ -299,7 +299,7 @@ def test_bones_above_one_that_a_constraint_moves_are_keyed():
 
 
 def test_the_earlier_action_in_the_nla():
-    result = converted(sheet("First", 0.0), bones=6)
+    result = first_rig()
     old = result.armature.animation_data.action
     second = sheet("Second", 0.8)
     got = tracked(result, second, nla=True, name="Retake")
@@ -310,7 +310,7 @@ def test_the_earlier_action_in_the_nla():
 
 
 def test_both_actions_key_the_same_channels():
-    result = converted(sheet("First", 0.0), bones=6, keys="REDUCED")
+    result = first_rig(keys="REDUCED")
     old = result.armature.animation_data.action
     got = tracked(result, sheet("Second", 0.8))
     mine, theirs = ({(c.data_path, c.array_index) for c in curves(a)} for a in (old, got.action))
@@ -319,7 +319,7 @@ def test_both_actions_key_the_same_channels():
 
 def test_cancelled_at_every_step():
     """Whether the solver is waited for depends on its speed; the stage after it comes in any case."""
-    result, second = converted(sheet("First", 0.0), bones=6), sheet("Second", 0.8)
+    result, second = first_rig(), sheet("Second", 0.8)
     context, stages = bpy.context, set()
     context.scene.frame_set(3)
     before = scenes.picture()
@@ -365,14 +365,14 @@ def test_refusals():
 
 @pytest.mark.parametrize("place", ["WORLD", "RIG"])
 def test_a_source_without_a_size_is_refused(place):
-    result, second = converted(sheet("First", 0.0), bones=6), sheet("Second", 0.8)
+    result, second = first_rig(), sheet("Second", 0.8)
     second.scale = (0, 0, 0)
     second.rotation_euler = (0.3, 0.2, 0.1)
     assert refused(result, second, place=place) == "Second is scaled to nothing: give it a size."
 
 
 def test_a_rig_without_its_meshes_is_refused():
-    result = converted(sheet("First", 0.0), bones=6)
+    result = first_rig()
     bpy.data.objects.remove(result.meshes[0])
     assert "has no mesh with vertex groups" in refused(result, sheet("Second", 0.8))
 
@@ -388,7 +388,7 @@ def solving(result, source):
 
 
 def test_a_source_that_goes_when_it_was_read():
-    result, second = converted(sheet("First", 0.0), bones=6), sheet("Second", 0.8)
+    result, second = first_rig(), sheet("Second", 0.8)
     steps = solving(result, second)
     bpy.data.objects.remove(second)
     got = drain(steps)
@@ -397,7 +397,7 @@ def test_a_source_that_goes_when_it_was_read():
 
 
 def test_a_rig_that_goes_is_refused():
-    result, second = converted(sheet("First", 0.0), bones=6), sheet("Second", 0.8)
+    result, second = first_rig(), sheet("Second", 0.8)
     steps = solving(result, second)
     known = set(bpy.data.actions.keys())
     bpy.data.objects.remove(result.armature)
@@ -407,7 +407,7 @@ def test_a_rig_that_goes_is_refused():
 
 
 def test_one_frame_is_a_pose():
-    result, second = converted(sheet("First", 0.0), bones=6), sheet("Second", 0.8)
+    result, second = first_rig(), sheet("Second", 0.8)
     got = tracked(result, second, frames="CUSTOM", frame_start=4, frame_end=4)
     assert got.frames == 1
     assert distances(result, second, [4]).max() == pytest.approx(got.maximum, rel=1e-3)

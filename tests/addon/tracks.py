@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import scenes
 from chain import converted
+from kept import kept
 from ossify.base.refusal import Refusal
 from ossify.base.steps import run
 from ossify.options import options
@@ -28,6 +29,12 @@ def sheet(name, phase, frames=FRAMES, **more):
     bpy.context.scene.frame_end = FRAMES
     bpy.context.view_layer.update()
     return obj
+
+
+@kept
+def first_rig(**chosen):
+    """The rig of the first take."""
+    return converted(sheet("First", 0.0), **{"bones": 6, **chosen})
 
 
 def tracked(result, *objects, **chosen):
@@ -64,6 +71,6 @@ def refused(result, *objects, **chosen):
 
 def stage():
     """A rig and a second take; both selected, the rig active."""
-    result, second = converted(sheet("First", 0.0), bones=6), sheet("Second", 0.8)
+    result, second = first_rig(), sheet("Second", 0.8)
     scenes.select(result.armature, second)
     return result, second

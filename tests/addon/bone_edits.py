@@ -1,10 +1,8 @@
 """Edits of bones and weights, each ready to be run, and the rigs they are done to."""
 
 import bpy
-import chain
-import scenes
-from kept import kept
 from ossify.edit import bone_growth, bone_merge, bone_removal, painting
+from refits import COUNT, creature_rig
 
 
 def deforming(armature):
@@ -20,12 +18,9 @@ def linked_pair(armature):
     raise AssertionError("no chain")
 
 
-@kept
 def rigged(which):
     """A body with joints: its rig, with a bone for each part when they are to mirror, or else with fewer"""
-    body, bones = scenes.creature(frames=12)
-    count = len(bones) if which == "mirror" else len(bones) - 2
-    result = chain.converted(body, bones=count, quality="NORMAL", skeleton="HIERARCHY")
+    result = creature_rig(bones=COUNT if which == "mirror" else COUNT - 2, keys="EVERY")
     return result.armature, result.meshes[0]
 
 

@@ -5,6 +5,7 @@ OSSIFY_INSTALLED=1, from the extension that is installed in BLENDER_USER_RESOURC
 package `ossify` either way.
 """
 
+import gc
 import importlib
 import importlib.util
 import os
@@ -54,6 +55,12 @@ def pytest_configure():
         sys.modules["ossify"] = _installed() if os.environ.get("OSSIFY_INSTALLED") else _source_tree()
 
 
+def pytest_collection_finish():
+    """What is there by now stays: looking through it again and again is most of the time of large lists."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session, exitstatus):
     session.config.ossify_status = int(exitstatus)
@@ -74,12 +81,26 @@ def kept_folder(tmp_path_factory):
 
 
 @pytest.fixture(autouse=True)
-def fresh_scene(request, kept_folder):
-    """Empty; and rigs that are kept, but not where a test may patch what they are made with."""
+def fresh_scene(kept_folder):
     import kept
 
-    kept.folder = None if "monkeypatch" in request.fixturenames else kept_folder
+    kept.folder = kept_folder
     kept.fresh()
+
+
+@pytest.fixture
+def monkeypatch(monkeypatch):
+    """Rigs are made anew from the first patch on: it may change what they are made with."""
+    import kept
+
+    plain = monkeypatch.setattr
+
+    def patch(*arguments, **options):
+        kept.folder = None
+        plain(*arguments, **options)
+
+    monkeypatch.setattr = patch
+    return monkeypatch
 
 
 def _selected(result):

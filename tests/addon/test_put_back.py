@@ -5,7 +5,7 @@ import chain
 import numpy as np
 import pytest
 import scenes
-from contents import curves
+from contents import curves, weights_by_name
 from ossify.put_back import put_back as put_back_room
 from ossify.record import changes
 from ossify.rig import actions, standing
@@ -23,7 +23,6 @@ from returned import (
     same_weights,
     shown,
     warned,
-    weights_by_name,
 )
 from screens import told
 from takes import errors, takes_rig

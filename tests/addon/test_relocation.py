@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scenes
 from contents import curves_of, groups_of
-from kept import kept
+from kept import fresh, kept
 from mathutils import Quaternion
 from ossify import command
 from ossify.record import changes
@@ -54,7 +54,7 @@ def parent_of(armature, name):
 def test_a_deleted_bone_is_made_up_for_by_an_idle_one(skeleton):
     body, armature, mesh = rigged(skeleton, COUNT - 1)
     solved = error(armature, mesh, source_frames(armature))
-    bpy.ops.wm.read_homefile(use_empty=True)
+    fresh()
     body, armature, mesh = rigged(skeleton)
     goal, before = source_frames(armature), matched(body, armature, mesh)
     delete_bone(armature, before[MISSED])
@@ -122,7 +122,7 @@ def test_bones_that_stay_share_what_a_deleted_one_moved():
     """None leaves, and yet they fit better than where each only takes what is beside it."""
     errors = {}
     for chosen in ("AUTOMATIC", "NEVER"):
-        bpy.ops.wm.read_homefile(use_empty=True)
+        fresh()
         result = sheet_rig()
         armature, goal = result.armature, source_frames(result.armature)
         delete_bone(armature, "Bone.003")
@@ -200,7 +200,7 @@ def test_places_are_looked_for_once_and_free_bones_are_not_tied(monkeypatch):
         assert any(tried) == ties
         looked.clear()
         tried.clear()
-        bpy.ops.wm.read_homefile(use_empty=True)
+        fresh()
 
 
 @pytest.mark.parametrize(

@@ -240,7 +240,7 @@ test_environment.sanitize := UBSAN_OPTIONS=print_stacktrace=1
 
 test-c: $(runner) $(replay) ## the tests in C, in the config at hand
 	@$(test_environment.$(config)) $(run) $(replay) $(corpus)
-	$(test_environment.$(config)) $(run) $(runner) $(TESTS)
+	@$(test_environment.$(config)) $(venv_python) tools/test_c.py $(run) $(runner) -- $(TESTS)
 
 test-python: lib ## the tests in Python
 	OSSIFY_LIBRARY=$(abspath $(library)) $(venv_python) -m pytest

@@ -1,7 +1,8 @@
 """Runs the tests in C on all processors: python tools/test_c.py [-v] RUNNER... [-- WORD...]
 
 RUNNER is the program of tests/native with what it is started by. As many of them as there are processors are
-fed the names of tests, those whose name or file holds one of the words, one after the other.
+fed the names of tests, those whose name or file holds one of the words, one after the other; $JOBS says
+another number of them.
 """
 
 import argparse
@@ -56,9 +57,8 @@ def main():
     for name in listed.stdout.split():
         names.put(name)
     count = {"passed": 0, "failed": 0, "skipped": 0}
-    workers = [
-        threading.Thread(target=work, args=(asked.command, names, told)) for _ in range(os.cpu_count() or 1)
-    ]
+    many = int(os.environ.get("JOBS") or os.cpu_count() or 1)
+    workers = [threading.Thread(target=work, args=(asked.command, names, told)) for _ in range(many)]
     for worker in workers:
         worker.start()
     while any(worker.is_alive() for worker in workers) or not told.empty():

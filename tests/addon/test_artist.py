@@ -127,7 +127,7 @@ def refit():
     done(bpy.ops.ossify.refit())
 
 
-def test_an_afternoon(tmp_path):
+def test_an_afternoon_of_edits_is_refitted_undone_and_done_again(tmp_path):
     body, _ = scenes.creature(frames=FRAMES)
     bpy.context.scene.frame_end = FRAMES
     scenes.select(body)

@@ -466,18 +466,6 @@ def test_each_operator_is_one_undo_step(creature, which):
     assert state(bpy.data.objects[armature_name], bpy.data.objects[mesh_name]) == before
 
 
-@pytest.mark.parametrize("creature", [{"keep_motion": "NONE"}], indirect=True)
-@pytest.mark.parametrize("which", OPERATORS)
-def test_without_its_motion_a_rig_is_left_as_it_was(creature, which):
-    source, armature, _ = creature
-    bpy.data.objects.remove(source)
-    scenes.pose(armature, *linked_pair(armature))
-    before = scenes.picture()
-    with pytest.raises(RuntimeError, match="was not kept, and its source is gone"):
-        OPERATORS[which]()
-    assert scenes.difference(before, scenes.picture()) == ""
-
-
 def test_operators_need_a_rig_and_the_right_mode(creature):
     source, armature, _ = creature
     scenes.select(armature)

@@ -85,7 +85,7 @@ def test_takes_that_share_frames_are_heard_one_at_a_time():
         ([(10, "end")], [("whole", 0, 9), ("end", 9, 10)]),
     ],
 )
-def test_division(markers, expected):
+def test_markers_divide_frames_into_rows(markers, expected):
     found = clips.divide(markers, list(range(1, 11)), "whole")
     assert [(name, rows.start, rows.stop) for name, rows in found] == expected
 
@@ -96,7 +96,7 @@ def test_a_shorter_take_ends_where_it_stops():
     assert [(clip.first_frame, clip.last_frame) for clip in result.armature.ossify.clips] == [(1, 8), (1, 5)]
 
 
-def test_refusals():
+def test_takes_that_are_none_are_refused():
     walk = take("Walk", 0.0)
     with pytest.raises(Refusal, match="There is one take"):
         converted(walk, clips="TAKES")
@@ -112,7 +112,7 @@ def test_refusals():
     assert "one clip" in options.contradiction(options.Options(frames="POSES", clips="TAKES"))
 
 
-def test_cancelled_while_a_take_is_read():
+def test_cancelling_while_a_take_is_read_leaves_the_file_as_it_was():
     walk, run = two_takes()
     before = scenes.picture()
     context = bpy.context
@@ -139,7 +139,7 @@ def test_the_frames_of_the_report_show_their_clip():
 
 
 @pytest.mark.parametrize("ending", ["glb", "fbx"])
-def test_written_and_read_back(tmp_path, ending):
+def test_other_programs_get_every_clip(tmp_path, ending):
     """Each clip is an animation of its own in the file, and moves the mesh as the action did."""
     result = converted(*two_takes(), clips="TAKES", bones=12)
     times = range(1, TAKES + 1)

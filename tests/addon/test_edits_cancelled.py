@@ -18,7 +18,7 @@ from refits import bits
 
 @pytest.mark.parametrize("stage", ["Reading", "Solving", "Building"])
 @pytest.mark.parametrize("which", EDITS)
-def test_cancelled_on_the_way(which, stage):
+def test_cancelling_in_each_stage_leaves_the_file_as_it_was(which, stage):
     armature, mesh = rigged(which)
     before, whole = bits(armature, [mesh]), scenes.picture()
     steps = EDITS[which](armature)
@@ -86,7 +86,7 @@ def test_a_rig_that_goes_in_the_meantime_is_told(which):
         stages_of(steps)
 
 
-def test_undone_in_the_meantime():
+def test_an_undo_in_the_meantime_does_no_harm():
     """Data-blocks are other ones after an undo: an edit finds them again."""
     armature, mesh = rigged("add")
     names = armature.name, mesh.name

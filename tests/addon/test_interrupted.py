@@ -170,7 +170,7 @@ def test_measured_in_parts_is_the_same(begin, frame_by_frame, monkeypatch):
 
 
 @pytest.mark.parametrize("stage", ["Reading", "Measuring"])
-def test_cancelled_while_it_is_measured(stage, frame_by_frame):
+def test_cancelling_while_it_is_measured_leaves_the_file_as_it_was(stage, frame_by_frame):
     steps = refit_two_clips()
     frame_by_frame()
     (armature,) = (obj for obj in bpy.data.objects if obj.type == "ARMATURE")
@@ -252,7 +252,7 @@ def undone(begin, stage):
 
 @pytest.mark.parametrize("stage", ["Reading", "Solving", "Building"])
 @pytest.mark.parametrize("begin", REFITS + TRACKS)
-def test_undone_on_the_way(begin, stage):
+def test_an_undo_on_the_way_does_no_harm(begin, stage):
     steps = undone(begin, stage)
     before = blocks()
     result = run(steps)

@@ -88,8 +88,3 @@ def test_tweak_mode_is_told():
             operator()
     assert "Tweak Mode" in refused(result, second)
     assert scenes.difference(before, scenes.picture()) == ""
-
-
-def test_clips_of_a_linked_rig_are_not_played(sheet, tmp_path):
-    link_rig(tmp_path / "rig.blend", sheet.armature, sheet.meshes)
-    assert "is linked from rig.blend" in told(bpy.ops.ossify.play_clip, clip=0)

@@ -41,7 +41,7 @@ def of_a_rig():
 
 
 @pytest.mark.parametrize("active", [True, False])
-def test_without_a_rig(active):
+def test_all_refuse_without_a_rig(active):
     scenes.select(scenes.grid("Lonely"))
     if not active:
         bpy.context.view_layer.objects.active = None
@@ -51,21 +51,21 @@ def test_without_a_rig(active):
 
 
 @pytest.mark.parametrize("name", BY_THE_MOTION)
-def test_on_a_mesh_with_other_vertices(creature, name):
+def test_a_mesh_with_other_vertices_is_refused(creature, name):
     creature.meshes[0].data.vertices.add(1)
     scenes.pose(creature.armature, *PAIR)
     assert "Creature Rigged has other vertices or edges than when the rig was made" in refusal(name)
 
 
 @pytest.mark.parametrize("name", BY_THE_MOTION)
-def test_without_the_motion(name):
+def test_a_rig_without_its_motion_is_refused(name):
     armature = creature_rig(keep_motion="NONE").armature
     bpy.data.objects.remove(armature.ossify.sources[0].object)
     scenes.pose(armature, *PAIR)
     assert "was not kept, and its source is gone: choose another one" in refusal(name)
 
 
-def test_without_the_source(creature):
+def test_what_needs_the_source_refuses_without_it(creature):
     bpy.data.objects.remove(creature.armature.ossify.sources[0].object)
     scenes.select(creature.armature)
     assert "The source of Creature Rig is not in this view layer" in refusal("show_source")
@@ -73,7 +73,7 @@ def test_without_the_source(creature):
     assert "Select a mesh that moves" in refusal("preview")
 
 
-def test_on_a_rig_of_another_file(creature, tmp_path):
+def test_all_refuse_a_rig_of_another_file(creature, tmp_path):
     """It cannot be in Pose Mode, where bones are selected."""
     link_rig(tmp_path / "rig.blend", creature.armature, creature.meshes)
     others = {

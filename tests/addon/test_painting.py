@@ -407,21 +407,6 @@ def test_a_copy_that_shares_the_mesh_is_refused():
 # ---- operators
 
 
-def test_operators_refuse_in_words_and_leave_the_file_alone():
-    source, armature, mesh = rigged(keep_motion="NONE")
-    scenes.select(armature)
-    bpy.data.objects.remove(source)
-    before = scenes.picture(), weights_by_name(mesh)
-    for operator in (bpy.ops.ossify.smooth_weights, bpy.ops.ossify.prune_weights):
-        with pytest.raises(RuntimeError, match="was not kept, and its source is gone"):
-            operator()
-    assert scenes.difference(before[0], scenes.picture()) == ""
-    assert weights_by_name(mesh) == before[1]
-    lonely = scenes.grid("Lonely")
-    scenes.select(lonely)
-    assert not bpy.ops.ossify.smooth_weights.poll()
-
-
 def test_smoothing_is_one_undo_step():
     _, armature, mesh = rigged()
     scenes.select(mesh, armature)

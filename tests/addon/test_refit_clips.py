@@ -54,7 +54,7 @@ def test_every_clip_fits_again_after_a_bone_was_deleted():
     assert refitted(armature).changes == changes.Changes()
 
 
-def test_clips_laid_into_the_nla():
+def test_clips_laid_into_the_nla_are_refitted_there():
     for name, frame in (("First", 1), ("Later", 5)):
         bpy.context.scene.timeline_markers.new(name, frame=frame)
     result = chain.converted(take("Sheet", 0.0), clips="MARKERS", nla=True, bones=6)
@@ -74,7 +74,7 @@ def test_clips_laid_into_the_nla():
 
 
 @pytest.mark.parametrize("skeleton", ["HIERARCHY", "ARTICULATED"])
-def test_clips_of_a_body(skeleton):
+def test_clips_of_a_body_are_refitted(skeleton):
     body, bones = scenes.creature(frames=16)
     for name, frame in (("First", 1), ("Later", 9)):
         bpy.context.scene.timeline_markers.new(name, frame=frame)

@@ -15,7 +15,7 @@ from refits import delete_bone, edit, error, give_weights, paint_noise, refitted
 from screens import told
 
 
-def test_refusals(sheet):
+def test_what_cannot_be_refitted_is_told(sheet):
     armature, (mesh,) = sheet.armature, sheet.meshes
     scenes.select(armature.ossify.sources[0].object)
     assert "not a rig made by Ossify" in told(bpy.ops.ossify.refit)
@@ -61,7 +61,7 @@ def test_linked_data_of_a_local_rig_is_refused(sheet, tmp_path, kind):
 
 
 @pytest.mark.usefixtures("sheet")
-def test_without_the_library(monkeypatch):
+def test_a_missing_library_is_told(monkeypatch):
     def missing():
         raise native.LibraryError("libossify is not here.")
 
@@ -103,7 +103,7 @@ def test_merged_bones_are_told_from_deleted_ones(creature, way):
     assert left == changes.Changes()
 
 
-def test_a_bone_merged_twice_and_one_whose_heir_is_gone(creature):
+def test_heirs_of_merged_bones_are_followed(creature):
     armature = creature.armature
     run(bone_merge.merge(bpy.context, armature, "Side.001.R", ["Side.002.R"]))
     run(bone_merge.merge(bpy.context, armature, "Core.001", ["Side.001.R", "Core.002"]))

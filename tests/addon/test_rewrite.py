@@ -303,7 +303,7 @@ def influences(rng, rows, bones):
     return numbers, amounts / amounts.sum(axis=1, keepdims=True)
 
 
-def test_weights_of_some_vertices(sheet):
+def test_weights_of_other_vertices_stay(sheet):
     armature, mesh = sheet
     names = standing.bone_names(armature)
     mask = mesh.vertex_groups.new(name="Mask")
@@ -353,7 +353,7 @@ def test_a_held_group_keeps_its_weights_and_the_others_share_the_rest(sheet):
 # ---- the rest shape
 
 
-def test_rest_points_of_some_vertices(sheet):
+def test_rest_points_of_other_vertices_stay(sheet):
     armature, mesh = sheet
     armature.matrix_world = Matrix.Translation((3, 0, 0)) @ Matrix.Rotation(1, 4, "X")
     mesh.scale = (2, 1, 1)

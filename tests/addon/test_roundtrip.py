@@ -30,7 +30,7 @@ ROUND_TRIPS = [(kind, suffix) for kind in ("RIGID", "FLEXIBLE") for suffix in ("
 
 
 @pytest.mark.parametrize(("kind", "suffix"), [*ROUND_TRIPS, ("RIGID", ".usdc")])
-def test_round_trip(tmp_path, suffix, kind):
+def test_other_programs_replay_what_blender_showed(tmp_path, suffix, kind):
     if suffix == ".usdc":
         builds.needs("usd")
     times = list(range(1, 9))

@@ -211,7 +211,7 @@ def heads_of(armature, times):
 
 @pytest.mark.parametrize("suffix", [".glb", ".fbx"])
 @pytest.mark.parametrize("kind", ["HIERARCHY", "ARTICULATED"])
-def test_round_trip(tmp_path, suffix, kind):
+def test_other_programs_get_hierarchy_joints_and_motion(tmp_path, suffix, kind):
     """The hierarchy, the joints and the motion come back, and what only turned still does."""
     result, _, _ = converted(skeleton=kind)
     times, size = list(range(1, 31)), result.report.size

@@ -68,7 +68,7 @@ def test_a_motion_that_the_rig_can_make_comes_back():
     assert distances(result, mesh).max() * got.percent < 0.05  # half of the tolerance of keys
 
 
-def test_twice_the_speed():
+def test_a_retimed_take_is_the_same_motion():
     """A retimed cache: every second frame of the same motion."""
     first = sheet("First", 0.0)
     result = converted(first, bones=10, keys="EVERY")
@@ -89,7 +89,7 @@ def test_twice_the_speed():
     assert np.abs(fitted - whole).max() * got.percent < 0.5
 
 
-def test_a_subdivided_take():
+def test_a_subdivided_take_fits_as_well():
     first = sheet("First", 0.0)
     result = converted(first, bones=10, rest_correction="FIXED")
     exact = tracked(result, sheet("Same", 0.8))
@@ -104,7 +104,7 @@ def test_a_subdivided_take():
     assert len(got.notes) == 1
 
 
-def test_a_take_elsewhere():
+def test_a_take_elsewhere_is_followed_or_carried_to_the_rig():
     """In the world the rig goes there; carried to the rig it stays, and another size does not matter."""
     first = sheet("First", 0.0)
     result = converted(first, bones=10)
@@ -137,7 +137,7 @@ def test_the_root_carries_the_body():
     assert np.array(root.matrix)[:3, 3] - before == pytest.approx([7, 0, 0], abs=0.3)
 
 
-def test_a_rig_that_was_moved_and_scaled():
+def test_a_rig_that_was_moved_and_scaled_fits_as_well():
     result = first_rig(bones=10)
     second = sheet("Second", 0.8)
     here = tracked(result, second)
@@ -206,7 +206,7 @@ def _rests(curve):
     return curve.data_path.endswith(".location") and all(abs(p.co.y) < 1e-6 for p in curve.keyframe_points)
 
 
-def test_flexible_bones():
+def test_flexible_bones_are_tracked():
     result = first_rig(bone_kind="FLEXIBLE")
     second = sheet("Second", 0.8)
     got = tracked(result, second)
@@ -298,7 +298,7 @@ def test_bones_above_one_that_a_constraint_moves_are_keyed():
     assert far[weights == 0].max() < 0.1 * far[weights > 0.99].max()  # the rest of the body is in its place
 
 
-def test_the_earlier_action_in_the_nla():
+def test_the_earlier_action_goes_into_the_nla():
     result = first_rig()
     old = result.armature.animation_data.action
     second = sheet("Second", 0.8)
@@ -317,7 +317,7 @@ def test_both_actions_key_the_same_channels():
     assert mine == theirs
 
 
-def test_cancelled_at_every_step():
+def test_cancelling_at_every_step_leaves_the_file_as_it_was():
     """Whether the solver is waited for depends on its speed; the stage after it comes in any case."""
     result, second = first_rig(), sheet("Second", 0.8)
     context, stages = bpy.context, set()
@@ -344,7 +344,7 @@ def test_cancelled_at_every_step():
     assert {"Reading"} < stages <= {"Reading", "Solving", "Building"}
 
 
-def test_refusals():
+def test_what_cannot_be_tracked_is_told():
     first = sheet("First", 0.0)
     result = converted(first, bones=6)
     before = scenes.picture()
@@ -387,7 +387,7 @@ def solving(result, source):
     raise AssertionError("it ended too soon")
 
 
-def test_a_source_that_goes_when_it_was_read():
+def test_a_source_that_goes_when_it_was_read_does_no_harm():
     result, second = first_rig(), sheet("Second", 0.8)
     steps = solving(result, second)
     bpy.data.objects.remove(second)

@@ -12,7 +12,7 @@ from ossify.rig import actions
 from ossify.ui import panel_track, preview
 from refits import COUNT, edit, error, source_frames
 from screens import Layout, drawn
-from tracks import sheet, stage, tracked
+from tracks import stage, tracked
 
 
 def test_the_operator_tracks_what_is_selected():
@@ -43,7 +43,7 @@ def test_the_operator_refuses_in_words():
     assert scenes.difference(before, scenes.picture()) == ""
 
 
-def test_undo_and_redo():
+def test_tracking_is_undone_and_done_again():
     stage()
     bpy.ops.ed.undo_push(message="before")
     before = scenes.picture()
@@ -56,22 +56,7 @@ def test_undo_and_redo():
     assert scenes.difference(after, scenes.picture()) == ""
 
 
-def test_a_linked_rig_is_refused(tmp_path):
-    result, _ = stage()
-    bpy.data.libraries.write(str(tmp_path / "rig.blend"), {result.armature, *result.meshes})
-    bpy.ops.wm.read_homefile(use_empty=True)
-    with bpy.data.libraries.load(str(tmp_path / "rig.blend"), link=True) as (there, here):
-        here.objects = there.objects
-    for obj in here.objects:
-        scenes.link(obj)
-    armature = next(obj for obj in here.objects if obj.type == "ARMATURE")
-    second = sheet("Second", 0.8)
-    scenes.select(armature, second)
-    with pytest.raises(RuntimeError, match=r"First Rig is linked from .*\.blend: make it local"):
-        bpy.ops.ossify.track()
-
-
-def test_playing_a_clip():
+def test_playing_a_clip_goes_to_its_frames():
     result, _ = stage()
     bpy.ops.ossify.track(frames="CUSTOM", frame_start=3, frame_end=7)
     assert bpy.ops.ossify.play_clip(clip=0) == {"FINISHED"}
@@ -112,7 +97,7 @@ def test_the_preview_poses_the_rig_in_every_frame():
         assert matrix == pytest.approx(keyed[name], abs=1e-6)
 
 
-def test_the_preview_of_an_articulated_rig():
+def test_the_preview_poses_an_articulated_rig():
     body, _ = scenes.creature(frames=12)
     result = converted(body, bones=10, skeleton="ARTICULATED")
     body.hide_viewport = False

@@ -29,5 +29,5 @@ def test_a_place_that_is_none_is_refused():
         (1024, "key", "1,024 keys"),
     ],
 )
-def test_counted(count, noun, said):
+def test_one_thing_is_counted_as_one(count, noun, said):
     assert words.counted(count, noun) == said

@@ -20,6 +20,9 @@ COVERAGE_LEAST ?= 95
 .DELETE_ON_ERROR:
 .SUFFIXES:
 MAKEFLAGS += --no-builtin-rules
+ifeq ($(MAKELEVEL),0) # on all processors, unless -j is given
+MAKEFLAGS += -j$(or $(shell getconf _NPROCESSORS_ONLN 2>/dev/null),1)
+endif
 
 ifeq ($(filter $(config),release debug sanitize tsan coverage fuzz),)
 $(error config=$(config) is not known: take release, debug, sanitize, tsan or coverage)
@@ -192,7 +195,7 @@ $(replay): $(replay_objects) $(if $(target),$(library),$(native_objects)) $(open
 # ---- targets
 
 .PHONY: lib wheel extension extensions demo pictures test test-c test-python test-addon test-blenders test-windows \
-        test-rebuild test-sanitize coverage bench hashes fuzz fuzz-run fuzz-keep fuzz-merge lock format lint graph clean help
+        test-rebuild test-address test-threads coverage bench hashes fuzz fuzz-run fuzz-keep fuzz-merge lock format lint graph clean help
 
 lib: $(library) ## build the library
 
@@ -240,7 +243,7 @@ test_environment.sanitize := UBSAN_OPTIONS=print_stacktrace=1
 
 test-c: $(runner) $(replay) ## the tests in C, in the config at hand
 	@$(test_environment.$(config)) $(run) $(replay) $(corpus)
-	$(test_environment.$(config)) $(run) $(runner) $(TESTS)
+	@$(test_environment.$(config)) $(venv_python) tools/test_c.py $(run) $(runner) -- $(TESTS)
 
 test-python: lib ## the tests in Python
 	OSSIFY_LIBRARY=$(abspath $(library)) $(venv_python) -m pytest
@@ -259,8 +262,9 @@ test-windows: ## the tests in C for Windows, under wine
 # clang finds a little more than gcc, where it comes with its run-time libraries
 sanitize_cc = $(shell echo 'int main(void) { return 0; }' | clang -fsanitize=thread -x c - -o /dev/null 2>/dev/null \
                 && echo clang || echo '$(CC)')
-test-sanitize: ## the tests in C under the address, undefined-behaviour and thread sanitizers
+test-address: ## the tests in C under the address and undefined-behaviour sanitizers
 	$(MAKE) test-c config=sanitize CC=$(sanitize_cc)
+test-threads: ## the tests in C under the thread sanitizer
 	$(MAKE) test-c config=tsan CC=$(sanitize_cc)
 
 coverage: ## line coverage of native/ by the tests in C; fails below COVERAGE_LEAST percent

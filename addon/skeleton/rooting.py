@@ -14,15 +14,18 @@ keeps the root that it has.
 from __future__ import annotations
 
 import dataclasses
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .. import native
 from ..base.surface import diagonal, vertex_areas
-from ..motion.capture import Motion
 from ..native import Rig, Skeleton, Wishes
 from ..options.options import Options
 from .limbs import masses_below
+
+if TYPE_CHECKING:  # capture reads Blender's scenes; roots are found without one
+    from ..motion.capture import Motion
 
 _AROUND = 1 / 50  # of the size
 _ONE_SIDE = 3 / 4  # of the surface: a bone with more of it to one side is an end of the body

@@ -5,6 +5,7 @@ OSSIFY_INSTALLED=1, from the extension that is installed in BLENDER_USER_RESOURC
 package `ossify` either way.
 """
 
+import gc
 import importlib
 import importlib.util
 import os
@@ -18,12 +19,12 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 INSTALLED = "bl_ext.user_default.ossify"
 
-if importlib.util.find_spec("bpy") is None:
+HAS_BLENDER = importlib.util.find_spec("bpy") is not None
+
+if not HAS_BLENDER:
     collect_ignore_glob = ["*"]
-else:
-    if "BLENDER_USER_RESOURCES" not in os.environ:
-        os.environ["BLENDER_USER_RESOURCES"] = tempfile.mkdtemp(prefix="ossify-tests-")
-    import bpy
+elif "BLENDER_USER_RESOURCES" not in os.environ:
+    os.environ["BLENDER_USER_RESOURCES"] = tempfile.mkdtemp(prefix="ossify-tests-")
 
 
 def _installed():
@@ -50,8 +51,14 @@ def _source_tree():
 
 
 def pytest_configure():
-    if "bpy" in sys.modules:
+    if HAS_BLENDER:
         sys.modules["ossify"] = _installed() if os.environ.get("OSSIFY_INSTALLED") else _source_tree()
+
+
+def pytest_collection_finish():
+    """What is there by now stays: looking through it again and again is most of the time of large lists."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(trylast=True)
@@ -68,12 +75,32 @@ def pytest_unconfigure(config):
         os._exit(config.ossify_status)
 
 
+@pytest.fixture(scope="session")
+def kept_folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("kept")
+
+
 @pytest.fixture(autouse=True)
-def empty_scene():
-    bpy.ops.wm.read_homefile(use_empty=True)
-    scene = bpy.context.scene
-    scene.frame_start, scene.frame_end = 1, 8
-    scene.frame_set(1)
+def fresh_scene(kept_folder):
+    import kept
+
+    kept.folder = kept_folder
+    kept.fresh()
+
+
+@pytest.fixture
+def monkeypatch(monkeypatch):
+    """Rigs are made anew from the first patch on: it may change what they are made with."""
+    import kept
+
+    plain = monkeypatch.setattr
+
+    def patch(*arguments, **options):
+        kept.folder = None
+        plain(*arguments, **options)
+
+    monkeypatch.setattr = patch
+    return monkeypatch
 
 
 def _selected(result):

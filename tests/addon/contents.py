@@ -1,5 +1,6 @@
 """What a data-block holds of a rig, to the bit: weights, keys, bones, poses, and what it knows of itself."""
 
+import bmesh
 import bpy
 import numpy as np
 
@@ -22,7 +23,18 @@ def keys_of(curve):
 
 def weights_of(mesh):
     """[v] (group, weight) of a mesh"""
-    return [[(group.group, group.weight) for group in vertex.groups] for vertex in mesh.vertices]
+    body = bmesh.new()  # faster than vertex.groups
+    body.from_mesh(mesh)
+    layer = body.verts.layers.deform.active
+    found = [vertex[layer].items() if layer else [] for vertex in body.verts]
+    body.free()
+    return found
+
+
+def weights_by_name(obj):
+    """[v] name -> weight of groups with any, of an object"""
+    names = [group.name for group in obj.vertex_groups]
+    return [{names[group]: weight for group, weight in row if weight > 0} for row in weights_of(obj.data)]
 
 
 def _flags_of(mesh):
@@ -84,3 +96,16 @@ def parts(block):
             yield "pose", [_of_pose(bone) for bone in block.pose.bones]
         if block.animation_data is not None:
             yield "nla", _of_tracks(block.animation_data)
+
+
+def curves_of(armature, bone=None):
+    """(path, index) -> keys, with their handles, to the bit"""
+    found = {}
+    for curve in curves(armature.animation_data.action):
+        if bone is None or f'"{bone}"' in curve.data_path:
+            found[curve.data_path, curve.array_index] = keys_of(curve)
+    return found
+
+
+def groups_of(mesh):
+    return weights_of(mesh.data)

@@ -2,10 +2,12 @@
 
 import chain
 import scenes
+from kept import kept
 
 COUNT = len(scenes.creature_bones())
 
 
+@kept
 def converted(**chosen):
     """The rig of the creature, the creature, and its true bones"""
     body, bones = scenes.creature()

@@ -4,21 +4,24 @@ import bpy
 import chain
 import numpy as np
 import scenes
+from contents import curves_of, groups_of
+from kept import kept
 from ossify.base.steps import run
 from ossify.options import options
 from ossify.record import memory
 from ossify.refit import refit
 from ossify.rig import standing
-from test_rewrite import curves_of, groups_of
 
 COUNT = len(scenes.creature_bones())
 
 
+@kept
 def sheet_rig(**chosen):
     obj = scenes.key_shapes(scenes.grid())
     return chain.converted(obj, **{"bones": 5, **chosen})
 
 
+@kept
 def creature_rig(**chosen):
     body, _ = scenes.creature(frames=12)
     picked = {"bones": COUNT, "quality": "NORMAL", "skeleton": "HIERARCHY", "keys": "REDUCED", **chosen}
@@ -95,3 +98,23 @@ def paint_noise(mesh, armature, share=0.05, seed=3):
 def named_curves(armature, bone):
     curves = chain.curves(armature.animation_data.action)
     return [((c.data_path, c.array_index), c) for c in curves if f'"{bone}"' in c.data_path]
+
+
+def give_weights(mesh, gone, kept):
+    """All weights of one group to another, as an artist's tools would."""
+    for vertex, (old, new) in enumerate(standing.painted(mesh, [gone, kept]).tolist()):
+        if old > 0:
+            mesh.vertex_groups[kept].add([vertex], old + new, "REPLACE")
+    mesh.vertex_groups.remove(mesh.vertex_groups[gone])
+
+
+def link_rig(path, armature, meshes):
+    """The same from another file."""
+    names = [obj.name for obj in (armature, *meshes)]
+    bpy.data.libraries.write(str(path), {armature, *meshes})
+    bpy.ops.wm.read_homefile(use_empty=True)
+    with bpy.data.libraries.load(str(path), link=True) as (_, here):
+        here.objects = names
+    found = [scenes.link(obj) for obj in here.objects]
+    scenes.select(found[0])
+    return found

@@ -121,10 +121,10 @@ def seen(obj, frame=None):
     if frame is not None:
         bpy.context.scene.frame_set(frame)
     evaluated = obj.evaluated_get(bpy.context.evaluated_depsgraph_get())
-    mesh = evaluated.to_mesh()
-    points = np.array([evaluated.matrix_world @ vertex.co for vertex in mesh.vertices])
+    points = positions(evaluated.to_mesh()).astype(np.float64)
     evaluated.to_mesh_clear()
-    return points
+    matrix = np.array(evaluated.matrix_world)
+    return points @ matrix[:3, :3].T + matrix[:3, 3]
 
 
 def seen_frames(obj, times):

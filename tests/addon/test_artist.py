@@ -4,11 +4,11 @@ its source and opened again, the rig refitted once more, baked and sent on."""
 import bpy
 import numpy as np
 import scenes
+from contents import groups_of
+from exchange import bones_of, compare, times_of_action
 from ossify.files import inputs, outputs
 from ossify.rig import standing
 from refits import bits, edit, error, paint_noise, source_frames
-from test_rewrite import groups_of
-from test_roundtrip import bones_of, compare, times_of_action
 
 FRAMES = 12
 COUNT = len(scenes.creature_bones())
@@ -127,7 +127,7 @@ def refit():
     done(bpy.ops.ossify.refit())
 
 
-def test_an_afternoon(tmp_path):
+def test_an_afternoon_of_edits_is_refitted_undone_and_done_again(tmp_path):
     body, _ = scenes.creature(frames=FRAMES)
     bpy.context.scene.frame_end = FRAMES
     scenes.select(body)

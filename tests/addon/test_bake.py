@@ -9,6 +9,8 @@ import chain
 import numpy as np
 import pytest
 import scenes
+from commands import outside
+from kept import kept
 from mathutils import Matrix
 from ossify import command
 from ossify.base.refusal import Refusal
@@ -16,7 +18,6 @@ from ossify.base.steps import run
 from ossify.files import bake, formats, inputs
 from ossify.options import options
 from ossify.ui import operators_bake, panel
-from test_command import outside
 
 TIMES = list(range(1, 9))
 NEAR = 1e-6  # of the size
@@ -42,6 +43,7 @@ def placed(obj):
 
 
 @pytest.fixture
+@kept
 def rig():
     """An armature with its mesh, made from an object that stands anywhere."""
     return chain.converted(placed(scenes.key_shapes(scenes.grid())))
@@ -93,7 +95,7 @@ def imported(path):
 
 
 @pytest.mark.parametrize("kind", list(EXPORTED))
-def test_other_programs_get_the_same(rig, tmp_path, kind):
+def test_other_programs_read_what_blender_shows(rig, tmp_path, kind):
     needs(kind)
     pose_by_hand(rig.armature)
     shown = scenes.seen_frames(rig.meshes[0], TIMES)
@@ -118,7 +120,7 @@ def carried(obj):
 
 @pytest.mark.parametrize("kind", ["SHAPE_KEYS", "PC2", "ALEMBIC"])
 @pytest.mark.parametrize("scale", [(1, 1, 1), (2, -0.5, 1)])
-def test_any_mesh_with_the_motion_of_its_parents(tmp_path, kind, scale):
+def test_any_mesh_is_baked_with_the_motion_of_its_parents(tmp_path, kind, scale):
     needs(kind)
     obj = carried(placed(scenes.key_shapes(scenes.grid())))
     obj.scale = scale
@@ -128,7 +130,7 @@ def test_any_mesh_with_the_motion_of_its_parents(tmp_path, kind, scale):
     assert difference(shown, again) < NEAR
 
 
-def test_an_armature_that_walks_away(rig, tmp_path):
+def test_the_walk_of_an_armature_is_baked(rig, tmp_path):
     rig.armature.location = (0, 0, 0)
     rig.armature.keyframe_insert("location", frame=1)
     rig.armature.location = (2, 5, 0)
@@ -179,7 +181,7 @@ def test_a_simulation_is_run_from_its_start(tmp_path):
 
 @pytest.mark.parametrize("step", [1, 2, 3])
 @pytest.mark.parametrize("kind", list(FILES))
-def test_range_and_step(rig, tmp_path, kind, step):
+def test_frames_are_those_of_the_range_and_step(rig, tmp_path, kind, step):
     bpy.context.scene.render.fps = 25
     times = list(range(2, 9, step))
     shown = scenes.seen_frames(rig.meshes[0], times)
@@ -265,7 +267,7 @@ def test_a_path_that_nobody_would_look_for_is_refused(rig, tmp_path, monkeypatch
     assert sorted(tmp_path.rglob("*")) == [folder, here]
 
 
-def test_paths_relative_to_the_file(rig, tmp_path):
+def test_paths_relative_to_the_file_stay_so(rig, tmp_path):
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "scene.blend"))
     rig = bpy.data.objects["Sheet Rig"]
     (copy,) = baked(rig, to="PC2", filepath="//walk").meshes
@@ -346,7 +348,7 @@ def refusal(*objects, **chosen):
     return str(caught.value)
 
 
-def test_nothing_to_bake():
+def test_nothing_to_bake_is_refused():
     assert refusal().startswith("Nothing is selected")
     armature = scenes.link(bpy.data.objects.new("Alone", bpy.data.armatures.new("Alone")))
     assert refusal(armature) == "Alone moves no mesh that is visible here: there is nothing to bake."
@@ -355,7 +357,7 @@ def test_nothing_to_bake():
 
 
 @pytest.mark.parametrize("kind", ["SHAPE_KEYS", "PC2", "ALEMBIC"])
-def test_nothing_moves(rig, tmp_path, kind):
+def test_what_does_not_move_is_refused(rig, tmp_path, kind):
     needs(kind)
     rig.armature.data.pose_position = "REST"
     sentence = refusal(rig.armature, to=kind, filepath=path_for(tmp_path, kind))
@@ -363,7 +365,7 @@ def test_nothing_moves(rig, tmp_path, kind):
     assert not list(tmp_path.iterdir())
 
 
-def test_linked_rig(rig, tmp_path):
+def test_a_linked_rig_is_refused(rig, tmp_path):
     name = rig.meshes[0].name
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "library.blend"))
     bpy.ops.wm.read_homefile(use_empty=True)
@@ -373,7 +375,7 @@ def test_linked_rig(rig, tmp_path):
 
 
 @pytest.mark.parametrize("kind", list(FILES | EXPORTED))
-def test_path_that_cannot_be_written(rig, tmp_path, kind):
+def test_a_path_that_cannot_be_written_is_refused(rig, tmp_path, kind):
     needs(kind)
     assert "no file" in refusal(rig.armature, to=kind)
     sentence = refusal(rig.armature, to=kind, filepath=path_for(tmp_path / "gone", kind))
@@ -384,7 +386,7 @@ def test_path_that_cannot_be_written(rig, tmp_path, kind):
     assert len(list(tmp_path.iterdir())) == 1
 
 
-def test_changing_vertices(tmp_path):
+def test_changing_vertices_are_refused(tmp_path):
     obj = scenes.growing(scenes.key_shapes(scenes.grid()))
     (tmp_path / "cache.pc2").write_bytes(b"older")
     sentence = refusal(
@@ -395,7 +397,7 @@ def test_changing_vertices(tmp_path):
     assert [file.read_bytes() for file in tmp_path.iterdir()] == [b"older"]
 
 
-def test_a_build_without_alembic(rig, tmp_path, monkeypatch):
+def test_a_build_without_alembic_or_usd_says_so(rig, tmp_path, monkeypatch):
     without = [name for name in dir(bpy.ops.wm) if name not in {"alembic_export", "usd_export"}]
     monkeypatch.setattr(formats, "dir", lambda _module: without, raising=False)
     assert "built without Alembic" in refusal(
@@ -404,7 +406,7 @@ def test_a_build_without_alembic(rig, tmp_path, monkeypatch):
     assert "built without USD" in refusal(rig.armature, to="USD", filepath=path_for(tmp_path, "USD"))
 
 
-def test_no_keys_to_bake_at(tmp_path):
+def test_shapes_at_keys_are_refused_where_there_are_none(tmp_path):
     obj = scenes.cached(scenes.grid(), tmp_path / "wave.pc2")
     assert "has no keys between frames 1 and 8" in refusal(obj, shapes="KEYS")
 
@@ -479,7 +481,7 @@ def test_every_setting_has_words_and_the_default_of_the_function():
 
 
 @pytest.mark.parametrize("suffix", ["pc2", "mdd", "abc", "usdc", "blend"])
-def test_the_command(rig, tmp_path, capsys, suffix):
+def test_the_command_writes_every_kind_of_file(rig, tmp_path, capsys, suffix):
     needs({"abc": "ALEMBIC", "usdc": "USD"}.get(suffix))
     shown = scenes.seen_frames(rig.meshes[0], TIMES)
     scene, out = tmp_path / "scene.blend", tmp_path / "deep" / f"out.{suffix}"
@@ -495,7 +497,7 @@ def test_the_command(rig, tmp_path, capsys, suffix):
         assert out.stat().st_size > 8 * 81 * 12
 
 
-def test_command_in_a_process_of_its_own(rig, tmp_path):
+def test_the_command_runs_in_a_process_of_its_own(rig, tmp_path):
     assert rig
     scene, out = tmp_path / "scene.blend", tmp_path / "out.mdd"
     bpy.ops.wm.save_as_mainfile(filepath=str(scene))
@@ -505,7 +507,7 @@ def test_command_in_a_process_of_its_own(rig, tmp_path):
     assert struct.unpack(">ii", out.read_bytes()[:8]) == (8, 81)
 
 
-def test_command_refuses(rig, tmp_path, capsys):
+def test_the_command_refuses_in_words(rig, tmp_path, capsys):
     scene = str(tmp_path / "scene.blend")
     assert rig
     bpy.ops.wm.save_as_mainfile(filepath=scene)

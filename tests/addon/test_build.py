@@ -86,7 +86,7 @@ def obj_shown(obj):
     ids=["plain", "scaled", "mirrored", "negative"],
 )
 @pytest.mark.parametrize("sheared", [False, True], ids=["straight", "sheared"])
-def test_scaled_and_parented_sources(scale, sheared):
+def test_scaled_and_parented_sources_are_replayed(scale, sheared):
     obj = bent_tube()
     obj.scale = scale
     obj.rotation_euler = (0.1, 0.2, 0.5)
@@ -135,7 +135,7 @@ def test_rest_pose_is_the_source_undistorted():
     assert np.allclose(armature.matrix_world.translation, (2, 1, 0), atol=1e-6)
 
 
-def test_object_scaled_to_nothing_at_rest():
+def test_an_object_scaled_to_nothing_at_rest_is_replayed():
     obj = scenes.key_shapes(scenes.grid())
     obj.scale = (0, 0, 0)
     obj.keyframe_insert("scale", frame=1)
@@ -324,7 +324,7 @@ def corner_normals(obj):
     return np.array(sorted(rows))[:, 2:]
 
 
-def test_mesh_that_modifiers_made():
+def test_a_mesh_that_modifiers_made_keeps_what_is_on_it():
     obj = scenes.key_shapes(scenes.grid(n=5))
     obj.modifiers.new("Subdivision", "SUBSURF").levels = 1
     wave = obj.modifiers.new("Wave", "WAVE")

@@ -30,7 +30,7 @@ def check(obj, **chosen):
     return motion
 
 
-def test_keyed_shape_keys():
+def test_keyed_shape_keys_are_read():
     obj = scenes.key_shapes(scenes.grid())
     motion = check(obj)
     assert motion.parts[0].own_mesh
@@ -39,7 +39,7 @@ def test_keyed_shape_keys():
 
 
 @pytest.mark.parametrize("kind", ["pc2", "mdd"])
-def test_mesh_cache(tmp_path, kind):
+def test_a_mesh_cache_is_read(tmp_path, kind):
     obj = scenes.grid()
     frames = scenes.waves(scenes.positions(obj.data))
     scenes.cached(obj, tmp_path / f"wave.{kind}", frames)
@@ -80,7 +80,7 @@ def cache_of_scene(obj, path):
 
 
 @pytest.mark.parametrize("suffix", [".abc", ".usdc"])
-def test_mesh_sequence_cache(tmp_path, suffix):
+def test_a_mesh_sequence_cache_is_read(tmp_path, suffix):
     builds.needs("alembic" if suffix == ".abc" else "usd")
     source = scenes.cached(scenes.grid(), tmp_path / "wave.pc2")
     obj = cache_of_scene(source, tmp_path / f"wave{suffix}")
@@ -100,7 +100,7 @@ def hung_cloth():
     return obj, cloth
 
 
-def test_cloth_stepped_in_order():
+def test_cloth_is_stepped_from_its_start():
     obj, _ = hung_cloth()
     motion = chain.captured(obj, frames="CUSTOM", frame_start=6, frame_end=12, frame_step=3)
     assert motion.times.tolist() == [6, 9, 12]
@@ -121,7 +121,7 @@ def test_cloth_bake_is_used():
     assert "(baked)" in sources.motion_words(obj)[0]
 
 
-def test_soft_body():
+def test_a_soft_body_is_stepped_from_its_start():
     obj = scenes.grid(n=6)
     obj.modifiers.new("Softbody", "SOFT_BODY")
     obj.soft_body.use_goal = False
@@ -131,7 +131,7 @@ def test_soft_body():
     assert motion.frames[-1, :, 2].min() < -0.01
 
 
-def test_lattice_and_hook_and_displace():
+def test_lattice_hook_and_displace_are_read():
     obj = scenes.grid()
     lattice = scenes.link(bpy.data.objects.new("Lattice", bpy.data.lattices.new("Lattice")))
     lattice.scale = (3, 3, 3)
@@ -175,7 +175,7 @@ def moving_nodes(obj):
     return modifier
 
 
-def test_geometry_nodes():
+def test_geometry_nodes_are_read():
     obj = scenes.grid()
     moving_nodes(obj)
     check(obj)
@@ -198,7 +198,7 @@ def test_nodes_that_move_nothing_stay_live():
     assert motion.frames.shape[1] == len(obj.data.vertices)
 
 
-def test_existing_armature():
+def test_the_motion_of_an_armature_is_read():
     obj = scenes.tube()
     data = bpy.data.armatures.new("Old")
     old = scenes.link(bpy.data.objects.new("Old", data))
@@ -230,7 +230,7 @@ def test_later_modifiers_stay_live_and_are_not_captured():
     assert not obj.modifiers["Solidify"].show_viewport
 
 
-def test_modifier_that_makes_vertices_before_the_last_mover():
+def test_vertices_made_before_the_last_mover_are_captured():
     obj = scenes.key_shapes(scenes.grid(n=5))
     obj.modifiers.new("Subdivision", "SUBSURF").levels = 1
     cast = obj.modifiers.new("Cast", "CAST")
@@ -266,7 +266,7 @@ def test_mesh_made_by_nodes_rests_as_in_the_first_frame():
     [(1, 1, 1), (2, 0.5, 3), (-1, 1, 1), (-2, -1, -0.5)],
     ids=["plain", "scaled", "mirrored", "negative"],
 )
-def test_animated_parented_and_scaled_object(scale):
+def test_the_motion_of_an_object_and_its_parents_is_read(scale):
     obj = scenes.key_shapes(scenes.grid())
     parent = scenes.link(bpy.data.objects.new("Parent", None))
     parent.rotation_euler = (0.3, 0.2, 0.1)
@@ -294,7 +294,7 @@ def test_far_from_the_origin_keeps_its_precision():
     assert np.abs(near.frames - far.frames).max() < 1e-6
 
 
-def test_ranges_and_steps():
+def test_frames_are_those_of_the_range_and_step():
     obj = scenes.key_shapes(scenes.grid())
     scene = bpy.context.scene
     scene.use_preview_range = True
@@ -308,7 +308,7 @@ def test_ranges_and_steps():
     ]
 
 
-def test_rest_at_a_frame():
+def test_the_rest_is_that_of_the_frame_chosen():
     obj = scenes.key_shapes(scenes.grid())
     inside = chain.captured(obj, rest="FRAME", rest_frame=4)
     assert np.abs(in_world(inside, inside.rest) - scenes.seen(obj, 4)).max() < 1e-6
@@ -317,7 +317,7 @@ def test_rest_at_a_frame():
     assert chain.captured(obj, rest="SYNTHESISED").rest is None
 
 
-def test_shape_keys_as_poses():
+def test_shape_keys_are_poses_by_name():
     obj = scenes.grid()
     names = ["Smile", "Frown", "Blink"]
     keys = scenes.add_shape_keys(obj, scenes.waves(scenes.positions(obj.data), 3), names)
@@ -343,7 +343,7 @@ def test_poses_of_several_meshes_meet_by_name():
     assert np.ptp(motion.frames[:, rows], axis=0).max() > 0.01
 
 
-def test_several_meshes():
+def test_several_meshes_are_read_one_after_the_other():
     first, second = scenes.key_shapes(scenes.grid("A")), scenes.key_shapes(scenes.grid("B", n=5))
     second.location = (3, 0, 0)
     motion = chain.captured(first, second)
@@ -353,7 +353,7 @@ def test_several_meshes():
     assert motion.triangles.max() == 105
 
 
-def test_loose_edges_and_vertices():
+def test_loose_edges_are_triangles_of_two_corners():
     mesh = bpy.data.meshes.new("Loose")
     mesh.from_pydata([(i, 0, 0) for i in range(6)], [(0, 1), (1, 2)], [(2, 3, 4)])
     obj = scenes.key_shapes(scenes.link(bpy.data.objects.new("Loose", mesh)))

@@ -15,34 +15,7 @@ from ossify.files import outputs
 from ossify.motion import clips
 from ossify.options import options
 from ossify.rig import actions
-
-TAKES = 8
-
-
-def take(name, phase, frames=TAKES, place=(0, 0, 0)):
-    """A sheet that waves with a phase of its own, by a keyed shape key a frame."""
-    obj = scenes.grid(name)
-    points = scenes.positions(obj.data)
-    moved = [scenes.wave(points, phase + 2 * math.pi * f / frames) for f in range(frames)]
-    blocks = scenes.add_shape_keys(obj, moved)
-    for f in range(frames):
-        for time, value in ((f, 0.0), (f + 1, 1.0), (f + 2, 0.0)):
-            if not (f == frames - 1 and time == f + 2):  # the last shape stays
-                blocks[f + 1].value = value
-                blocks[f + 1].keyframe_insert("value", frame=time)
-    obj.location = place
-    bpy.context.view_layer.update()
-    return obj
-
-
-def two_takes():
-    return take("Walk", 0.0), take("Run", 2.0, place=(5, 0, 0))
-
-
-def shown(armature, mesh, name, times):
-    """[f][v][3] in world space, with the action of that name"""
-    actions.assign(armature, bpy.data.actions[name])
-    return scenes.seen_frames(mesh, times)
+from takes import TAKES, shown, take, two_takes
 
 
 def test_takes_become_an_action_each():
@@ -112,7 +85,7 @@ def test_takes_that_share_frames_are_heard_one_at_a_time():
         ([(10, "end")], [("whole", 0, 9), ("end", 9, 10)]),
     ],
 )
-def test_division(markers, expected):
+def test_markers_divide_frames_into_rows(markers, expected):
     found = clips.divide(markers, list(range(1, 11)), "whole")
     assert [(name, rows.start, rows.stop) for name, rows in found] == expected
 
@@ -123,7 +96,7 @@ def test_a_shorter_take_ends_where_it_stops():
     assert [(clip.first_frame, clip.last_frame) for clip in result.armature.ossify.clips] == [(1, 8), (1, 5)]
 
 
-def test_refusals():
+def test_takes_that_are_none_are_refused():
     walk = take("Walk", 0.0)
     with pytest.raises(Refusal, match="There is one take"):
         converted(walk, clips="TAKES")
@@ -139,7 +112,7 @@ def test_refusals():
     assert "one clip" in options.contradiction(options.Options(frames="POSES", clips="TAKES"))
 
 
-def test_cancelled_while_a_take_is_read():
+def test_cancelling_while_a_take_is_read_leaves_the_file_as_it_was():
     walk, run = two_takes()
     before = scenes.picture()
     context = bpy.context
@@ -166,7 +139,7 @@ def test_the_frames_of_the_report_show_their_clip():
 
 
 @pytest.mark.parametrize("ending", ["glb", "fbx"])
-def test_written_and_read_back(tmp_path, ending):
+def test_other_programs_get_every_clip(tmp_path, ending):
     """Each clip is an animation of its own in the file, and moves the mesh as the action did."""
     result = converted(*two_takes(), clips="TAKES", bones=12)
     times = range(1, TAKES + 1)

@@ -1,17 +1,14 @@
 """The command line: every kind of file in and out, several at once, and exit codes that mean something."""
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import bpy
 import builds
 import numpy as np
 import pytest
 import scenes
-from ossify import command, command_line, native
+from commands import outside
+from ossify import command, command_line
 from ossify.base.refusal import Refusal
 from ossify.files import inputs
 from ossify.options import options
@@ -67,7 +64,7 @@ def write_obj(path, points):
 
 
 @pytest.mark.parametrize("suffix", [".abc", ".usd", ".usdc", ".glb", ".gltf", ".fbx"])
-def test_inputs(tmp_path, suffix):
+def test_every_kind_of_file_is_converted(tmp_path, suffix):
     if suffix in {".abc", ".usd", ".usdc"}:
         builds.needs("alembic" if suffix == ".abc" else "usd")
     path = export(tmp_path / f"wave{suffix}")
@@ -80,7 +77,7 @@ def test_inputs(tmp_path, suffix):
     assert 0 < record["rms_percent"] < 5
 
 
-def test_blend_with_a_named_object(tmp_path, capsys):
+def test_one_of_several_objects_is_chosen_by_name(tmp_path, capsys):
     scenes.key_shapes(scenes.grid("Other"))
     path = save_moving(tmp_path / "scene.blend")
     assert run("convert", path, "--output", tmp_path / "rig.blend", *FAST) == 1
@@ -95,7 +92,7 @@ def test_blend_with_a_named_object(tmp_path, capsys):
 
 @pytest.mark.parametrize("kind", [".pc2", ".mdd"])
 @pytest.mark.parametrize("mesh", [".obj", ".ply"])
-def test_mesh_with_a_cache(tmp_path, kind, mesh):
+def test_a_cache_beside_a_mesh_is_found(tmp_path, kind, mesh):
     obj = scenes.grid()
     points = scenes.positions(obj.data)
     if mesh == ".obj":
@@ -116,7 +113,7 @@ def test_mesh_with_a_cache(tmp_path, kind, mesh):
     assert json.loads(report.read_text())["inputs"][0]["frames"] == 5
 
 
-def test_folder_of_numbered_meshes(tmp_path):
+def test_a_folder_of_numbered_meshes_is_a_motion(tmp_path):
     folder = tmp_path / "take"
     folder.mkdir()
     frames = scenes.waves(scenes.positions(scenes.grid().data), 12)
@@ -134,7 +131,7 @@ def test_folder_of_numbered_meshes(tmp_path):
 
 
 @pytest.mark.parametrize("suffix", [".blend", ".glb", ".fbx", ".usdc"])
-def test_outputs(tmp_path, suffix):
+def test_every_kind_of_file_is_written(tmp_path, suffix):
     if suffix == ".usdc":
         builds.needs("usd")
     path = save_moving(tmp_path / "scene.blend")
@@ -161,7 +158,7 @@ def test_one_failing_input_does_not_stop_the_rest(tmp_path, capsys):
     assert "no mesh that moves" in capsys.readouterr().err
 
 
-def test_wrong_arguments(tmp_path, capsys):
+def test_wrong_arguments_are_told(tmp_path, capsys):
     some = tmp_path / "a.blend"
     assert run() == command.WRONG
     assert run("convert", some) == command.WRONG
@@ -192,7 +189,7 @@ def test_what_nobody_foresaw_fails_one_input(tmp_path, capsys, monkeypatch):
     assert (tmp_path / "good.glb").is_file()
 
 
-def test_a_report_that_cannot_be_written(tmp_path, capsys):
+def test_a_report_that_cannot_be_written_is_told(tmp_path, capsys):
     path = save_moving(tmp_path / "scene.blend")
     (tmp_path / "taken").write_text("")
     arguments = ["--output", tmp_path / "rig.glb", "--report", tmp_path / "taken" / "r.json", *FAST]
@@ -220,20 +217,7 @@ def test_a_folder_that_cannot_be_made_is_told_before_anything_is_done(tmp_path, 
     assert "%" not in said  # nothing was begun
 
 
-def outside(*arguments):
-    """The command as a person calls it, in a process of its own."""
-    if bpy.app.binary_path:
-        call = [bpy.app.binary_path, "--factory-startup", "--addons", command.__package__]
-        call += ["--command", command.NAME]
-    else:
-        call = [sys.executable, str(Path(command.__file__).parent)]
-    environment = os.environ | {"OSSIFY_LIBRARY": str(native.library_path())}
-    return subprocess.run(
-        [*call, *map(str, arguments)], env=environment, capture_output=True, text=True, timeout=120
-    )
-
-
-def test_a_process_of_its_own(tmp_path):
+def test_the_command_runs_in_a_process_of_its_own(tmp_path):
     path = save_moving(tmp_path / "scene.blend")
     done = outside("convert", path, "--output", tmp_path / "rig.glb", *FAST)
     assert done.returncode == command.DONE, done.stderr
@@ -273,7 +257,7 @@ def test_progress_goes_to_stderr(tmp_path, capsys):
     assert "E_RMS" in printed.out
 
 
-def test_info(tmp_path, capsys):
+def test_info_says_what_moves(tmp_path, capsys):
     path = save_moving(tmp_path / "scene.blend")
     assert run("info", path) == 0
     assert "Sheet: 81 vertices, moved by 9 shape keys" in capsys.readouterr().out

@@ -5,56 +5,20 @@ import chain
 import numpy as np
 import pytest
 import scenes
+from bone_edits import EDITS, deforming, linked_pair, rigged, stages_of
 from ossify.base.refusal import Refusal
 from ossify.base.steps import run
-from ossify.edit import bone_growth, bone_merge, bone_removal, painting
 from ossify.files import bake
 from ossify.options import options
 from ossify.record import changes
 from ossify.rig import standing
 from ossify.ui import modal, operators_bake, operators_bones, operators_paint, session
 from refits import bits
-from test_bone_edits import deforming, linked_pair
-
-
-def rigged(which):
-    """A body with joints: its rig, with a bone for each part when they are to mirror, or else with fewer"""
-    body, bones = scenes.creature(frames=12)
-    count = len(bones) if which == "mirror" else len(bones) - 2
-    result = chain.converted(body, bones=count, quality="NORMAL", skeleton="HIERARCHY")
-    return result.armature, result.meshes[0]
-
-
-EDITS = {
-    "merge": lambda rig: bone_merge.merge(bpy.context, rig, *_pair(rig)),
-    "split": lambda rig: bone_growth.split(bpy.context, rig, linked_pair(rig)[0]),
-    "add": lambda rig: bone_growth.add_at_worst(bpy.context, rig),
-    "remove": lambda rig: bone_removal.remove_useless(bpy.context, rig, 5.0),
-    "smooth": lambda rig: painting.smooth(bpy.context, rig, 1.0, 5),
-    "prune": lambda rig: painting.prune(bpy.context, rig, 2),
-    "mirror": lambda rig: painting.mirror(bpy.context, rig, "LEFT_TO_RIGHT", "X", 5.0),
-}
-
-
-def _pair(rig):
-    kept, gone = linked_pair(rig)
-    return kept, [gone]
-
-
-def stages_of(steps, stop=None):
-    """Runs up to the first step of a stage; the stages that were met"""
-    met = []
-    for step in steps:
-        met.append(step.stage)
-        assert 0 <= step.fraction <= 1
-        if step.stage == stop:
-            break
-    return met
 
 
 @pytest.mark.parametrize("stage", ["Reading", "Solving", "Building"])
 @pytest.mark.parametrize("which", EDITS)
-def test_cancelled_on_the_way(which, stage):
+def test_cancelling_in_each_stage_leaves_the_file_as_it_was(which, stage):
     armature, mesh = rigged(which)
     before, whole = bits(armature, [mesh]), scenes.picture()
     steps = EDITS[which](armature)
@@ -122,7 +86,7 @@ def test_a_rig_that_goes_in_the_meantime_is_told(which):
         stages_of(steps)
 
 
-def test_undone_in_the_meantime():
+def test_an_undo_in_the_meantime_does_no_harm():
     """Data-blocks are other ones after an undo: an edit finds them again."""
     armature, mesh = rigged("add")
     names = armature.name, mesh.name

@@ -4,12 +4,12 @@ other; and when Edit Mode fails all the same, nothing is lost."""
 import bpy
 import pytest
 import scenes
+from bone_edits import EDITS, deforming, rigged
+from kept import fresh
 from ossify.base.steps import run
 from ossify.record import changes
 from ossify.rig import standing
 from refits import bits, edit, refitted
-from test_bone_edits import deforming
-from test_edits_cancelled import EDITS, rigged
 
 BONES = ("split", "add", "remove")
 
@@ -58,7 +58,7 @@ def edited(which, hide=None):
 def test_bones_are_edited_wherever_the_rig_is(which):
     shown = edited(which)
     for hide in HIDE:
-        bpy.ops.wm.read_homefile(use_empty=True)
+        fresh()
         assert edited(which, hide) == shown, hide.__name__
 
 

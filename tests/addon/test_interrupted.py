@@ -6,6 +6,8 @@ import chain
 import numpy as np
 import pytest
 import scenes
+from bone_edits import EDITS, rigged, stages_of
+from kept import fresh
 from ossify.base.refusal import Refusal
 from ossify.base.steps import run
 from ossify.convert import convert
@@ -15,9 +17,7 @@ from ossify.refit import refit_trial
 from ossify.rig import report
 from ossify.track import track
 from refits import COUNT, bits, creature_rig, edit, error, paint_noise, sheet_rig, source_frames, steps_of
-from test_edits_cancelled import EDITS, rigged, stages_of
-from test_track import bind
-from tracks import FRAMES, sheet
+from tracks import FRAMES, bind, first_rig, sheet
 
 KINDS = ("actions", "armatures", "collections", "meshes", "objects", "scenes")
 
@@ -77,11 +77,11 @@ def tracking(result, source):
 
 
 def track_plain():
-    return tracking(chain.converted(sheet("First", 0.0), bones=6), sheet("Second", 0.8))
+    return tracking(first_rig(), sheet("Second", 0.8))
 
 
 def track_around_a_constraint():
-    result = chain.converted(sheet("First", 0.0), bones=6)
+    result = first_rig()
     bind(result.armature, "Bone.002")
     return tracking(result, sheet("Second", 0.8))
 
@@ -126,14 +126,19 @@ PARTED = (*REFITS, refit_two_clips)
 
 @pytest.fixture
 def frame_by_frame(monkeypatch):
-    monkeypatch.setattr(refit_trial, "_PART", 0.0)
-    monkeypatch.setattr(refit_trial, "time", Stopped)
+    """From its call on, every frame is measured in a part of its own."""
+
+    def part():
+        monkeypatch.setattr(refit_trial, "_PART", 0.0)
+        monkeypatch.setattr(refit_trial, "time", Stopped)
+
+    return part
 
 
-@pytest.mark.usefixtures("frame_by_frame")
 @pytest.mark.parametrize("begin", PARTED)
-def test_nothing_is_made_between_the_parts_of_a_measuring(begin):
+def test_nothing_is_made_between_the_parts_of_a_measuring(begin, frame_by_frame):
     steps = begin()
+    frame_by_frame()
     before, met = blocks(), []
     for step in chain.unhurried(steps):
         assert blocks() == before, step
@@ -143,8 +148,8 @@ def test_nothing_is_made_between_the_parts_of_a_measuring(begin):
     assert met.count("Reading") > FEWEST
 
 
-def outcome(begin):
-    result = run(begin())
+def outcome(steps):
+    result = run(steps)
     (mesh,) = (item.object for item in result.armature.ossify.meshes)
     found = [result.before, result.after]
     numbers = [
@@ -154,20 +159,20 @@ def outcome(begin):
 
 
 @pytest.mark.parametrize("begin", PARTED)
-def test_measured_in_parts_is_the_same(begin, monkeypatch):
+def test_measured_in_parts_is_the_same(begin, frame_by_frame, monkeypatch):
+    steps = begin()
     monkeypatch.setattr(refit_trial, "_PART", 1e9)
-    whole = outcome(begin)
-    bpy.ops.wm.read_homefile(use_empty=True)
-    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, 8
-    monkeypatch.setattr(refit_trial, "_PART", 0.0)
-    monkeypatch.setattr(refit_trial, "time", Stopped)
-    assert outcome(begin) == whole
+    whole = outcome(steps)
+    fresh()
+    steps = begin()
+    frame_by_frame()
+    assert outcome(steps) == whole
 
 
-@pytest.mark.usefixtures("frame_by_frame")
 @pytest.mark.parametrize("stage", ["Reading", "Measuring"])
-def test_cancelled_while_it_is_measured(stage):
+def test_cancelling_while_it_is_measured_leaves_the_file_as_it_was(stage, frame_by_frame):
     steps = refit_two_clips()
+    frame_by_frame()
     (armature,) = (obj for obj in bpy.data.objects if obj.type == "ARMATURE")
     meshes = [item.object for item in armature.ossify.meshes]
     before, whole = bits(armature, meshes), blocks()
@@ -178,9 +183,9 @@ def test_cancelled_while_it_is_measured(stage):
     assert blocks() == whole
 
 
-@pytest.mark.usefixtures("frame_by_frame")
-def test_a_group_that_goes_while_it_is_measured_is_told():
+def test_a_group_that_goes_while_it_is_measured_is_told(frame_by_frame):
     steps = refit_two_clips()
+    frame_by_frame()
     (armature,) = (obj for obj in bpy.data.objects if obj.type == "ARMATURE")
     (mesh,) = (item.object for item in armature.ossify.meshes)
     stages_of(steps, "Measuring")
@@ -247,7 +252,7 @@ def undone(begin, stage):
 
 @pytest.mark.parametrize("stage", ["Reading", "Solving", "Building"])
 @pytest.mark.parametrize("begin", REFITS + TRACKS)
-def test_undone_on_the_way(begin, stage):
+def test_an_undo_on_the_way_does_no_harm(begin, stage):
     steps = undone(begin, stage)
     before = blocks()
     result = run(steps)
@@ -273,8 +278,8 @@ def test_undone_on_the_way(begin, stage):
 
 def test_no_bone_more_is_told_after_an_undo(monkeypatch):
     """The sentence names the rig, and that is another data-block by then."""
-    monkeypatch.setattr(bone_growth, "_GAIN", 1e9)
     steps = bone_growth.add_at_worst(bpy.context, creature_rig(bones=COUNT - 2).armature)
+    monkeypatch.setattr(bone_growth, "_GAIN", 1e9)
     solve, touched = bone_change.turning, touch()
 
     def turning(*arguments):

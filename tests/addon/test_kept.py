@@ -5,6 +5,7 @@ import chain
 import numpy as np
 import pytest
 import scenes
+from contents import curves_of, groups_of
 from ossify.base.refusal import Refusal
 from ossify.base.steps import run
 from ossify.edit import bone_growth, bone_merge, bone_removal, painting
@@ -12,7 +13,6 @@ from ossify.record import changes, memory
 from ossify.refit import joint_refit, refit
 from ossify.rig import standing
 from refits import bits, creature_rig, edit, paint_noise, refitted, sheet_rig
-from test_rewrite import curves_of, groups_of
 
 
 def rows_of(mesh, rows):

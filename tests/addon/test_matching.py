@@ -35,7 +35,7 @@ def turned(points, angle=1.1):
     return points @ (about_x @ about_z).T + (0.4, 2.0, -1.0)
 
 
-def test_a_mesh_on_itself():
+def test_a_mesh_lies_on_itself():
     points, triangles = arrays(scenes.tube())
     found = matching.match(points, triangles, points, triangles)
     assert not found.distances.any()
@@ -44,7 +44,7 @@ def test_a_mesh_on_itself():
     assert (found.shares.max(axis=1) == 1).all()
 
 
-def test_vertices_in_another_order():
+def test_vertices_in_another_order_are_found():
     points, triangles = arrays(scenes.tube())
     order = np.random.default_rng(3).permutation(len(points))
     found = matching.match(points, triangles, points[order], np.argsort(order)[triangles])
@@ -74,7 +74,7 @@ def test_a_sparser_mesh_is_followed_with_the_offset_turned():
     assert np.allclose(found.follow(turned(coarse)), turned(fine), atol=1e-9)
 
 
-def test_of_two_layers_the_one_that_looks_the_same_way():
+def test_of_two_layers_the_one_that_looks_the_same_way_is_taken():
     at = np.linspace(0, 1, 6)
     sheet = np.array([(x, y, 0.0) for y in at for x in at])
     quads = [(r * 6 + c, r * 6 + c + 1, r * 6 + c + 7, r * 6 + c + 6) for r in range(5) for c in range(5)]
@@ -97,7 +97,7 @@ def test_loose_edges_and_vertices_are_found():
     assert np.allclose(found.follow(rest + 1), points + 1, atol=1e-7)
 
 
-def test_points_alone():
+def test_points_without_faces_are_found():
     points = np.random.default_rng(1).random((40, 3))
     none = np.empty((0, 3), int)
     found = matching.match(points + 1e-3, none, points, none)

@@ -6,10 +6,9 @@ import pytest
 import scenes
 from ossify.record import changes
 from ossify.rig import actions
-from refits import edit
-from test_refit_operators import told
-from test_track import refused
-from test_track_screen import stage
+from refits import edit, link_rig
+from screens import told
+from tracks import refused, stage
 
 
 @pytest.mark.parametrize("which", ["mesh", "armature"])
@@ -55,18 +54,6 @@ def test_bones_of_a_hidden_rig_are_put_back(creature):
     assert changes.find(armature) == changes.Changes()
 
 
-def link_rig(path, armature, meshes):
-    """The same from another file."""
-    names = [obj.name for obj in (armature, *meshes)]
-    bpy.data.libraries.write(str(path), {armature, *meshes})
-    bpy.ops.wm.read_homefile(use_empty=True)
-    with bpy.data.libraries.load(str(path), link=True) as (_, here):
-        here.objects = names
-    found = [scenes.link(obj) for obj in here.objects]
-    scenes.select(found[0])
-    return found
-
-
 def test_what_is_held_is_not_noted_in_another_file(sheet, tmp_path):
     link_rig(tmp_path / "rig.blend", sheet.armature, sheet.meshes)
     for what in ("BONES", "VERTICES", "FRAMES"):
@@ -101,8 +88,3 @@ def test_tweak_mode_is_told():
             operator()
     assert "Tweak Mode" in refused(result, second)
     assert scenes.difference(before, scenes.picture()) == ""
-
-
-def test_clips_of_a_linked_rig_are_not_played(sheet, tmp_path):
-    link_rig(tmp_path / "rig.blend", sheet.armature, sheet.meshes)
-    assert "is linked from rig.blend" in told(bpy.ops.ossify.play_clip, clip=0)

@@ -114,7 +114,7 @@ def test_the_active_mesh_comes_first(source):
 
 
 @pytest.mark.usefixtures("source")
-def test_one_undo_step():
+def test_a_conversion_is_one_undo_step():
     bpy.ops.ed.undo_push(message="before")
     before = scenes.picture()
     bpy.ops.ossify.convert("EXEC_DEFAULT", True, **QUICK)
@@ -123,7 +123,7 @@ def test_one_undo_step():
     assert scenes.difference(before, scenes.picture()) == ""
 
 
-def test_show_source(source):
+def test_the_source_is_shown_and_hidden_again(source):
     bpy.ops.ossify.convert(**QUICK)
     assert not source.visible_get()
     bpy.ops.ossify.show_source()
@@ -136,13 +136,7 @@ def test_show_source(source):
 
 
 @pytest.mark.usefixtures("source")
-def test_rig_operators_refuse_other_objects():
-    with pytest.raises(RuntimeError, match="not a rig made by Ossify"):
-        bpy.ops.ossify.select_worst()
-
-
-@pytest.mark.usefixtures("source")
-def test_budget_instead_of_a_count():
+def test_a_budget_is_kept_instead_of_a_count():
     bpy.ops.ossify.convert(bones_by="BUDGET", budget=0.5, bones_most=20)
     rig = bpy.context.object.ossify
     assert rig.bones <= 20

@@ -4,9 +4,8 @@ mesh with other vertices, on a rig of another file, without the motion."""
 import bpy
 import pytest
 import scenes
-from refits import creature_rig
-from test_modes import link_rig
-from test_refit_operators import told
+from refits import creature_rig, link_rig
+from screens import told
 
 # what works on settings, frames or any mesh that moves
 WITHOUT_A_RIG = {"bake", "convert", "go_to_frame", "preset", "root_at_cursor"}
@@ -22,14 +21,19 @@ BY_THE_MOTION = (
 PAIR = ("Side.001.L", "Side.002.L")
 
 
+def refusals(*names):
+    """name of an operator -> what it says; the file is compared before and after each."""
+    before, found = scenes.picture(), {}
+    for name in names:
+        found[name] = told(getattr(bpy.ops.ossify, name))
+        assert "Traceback" not in found[name], name
+        assert "context is incorrect" not in found[name], name
+        assert scenes.difference(before, scenes.picture()) == "", name
+    return found
+
+
 def refusal(name):
-    """What the operator says; the file is compared before and after."""
-    before = scenes.picture()
-    sentence = told(getattr(bpy.ops.ossify, name))
-    assert "Traceback" not in sentence, name
-    assert "context is incorrect" not in sentence, name
-    assert scenes.difference(before, scenes.picture()) == "", name
-    return sentence
+    return refusals(name)[name]
 
 
 def of_a_rig():
@@ -37,31 +41,31 @@ def of_a_rig():
 
 
 @pytest.mark.parametrize("active", [True, False])
-def test_without_a_rig(active):
+def test_all_refuse_without_a_rig(active):
     scenes.select(scenes.grid("Lonely"))
     if not active:
         bpy.context.view_layer.objects.active = None
     others = {"cancel": "Nothing is at work", "remove_found": "Look for useless bones first"}
-    for name in of_a_rig():
-        assert others.get(name, "rig made by Ossify") in refusal(name), name
+    for name, sentence in refusals(*of_a_rig()).items():
+        assert others.get(name, "rig made by Ossify") in sentence, name
 
 
 @pytest.mark.parametrize("name", BY_THE_MOTION)
-def test_on_a_mesh_with_other_vertices(creature, name):
+def test_a_mesh_with_other_vertices_is_refused(creature, name):
     creature.meshes[0].data.vertices.add(1)
     scenes.pose(creature.armature, *PAIR)
     assert "Creature Rigged has other vertices or edges than when the rig was made" in refusal(name)
 
 
 @pytest.mark.parametrize("name", BY_THE_MOTION)
-def test_without_the_motion(name):
+def test_a_rig_without_its_motion_is_refused(name):
     armature = creature_rig(keep_motion="NONE").armature
     bpy.data.objects.remove(armature.ossify.sources[0].object)
     scenes.pose(armature, *PAIR)
     assert "was not kept, and its source is gone: choose another one" in refusal(name)
 
 
-def test_without_the_source(creature):
+def test_what_needs_the_source_refuses_without_it(creature):
     bpy.data.objects.remove(creature.armature.ossify.sources[0].object)
     scenes.select(creature.armature)
     assert "The source of Creature Rig is not in this view layer" in refusal("show_source")
@@ -69,7 +73,7 @@ def test_without_the_source(creature):
     assert "Select a mesh that moves" in refusal("preview")
 
 
-def test_on_a_rig_of_another_file(creature, tmp_path):
+def test_all_refuse_a_rig_of_another_file(creature, tmp_path):
     """It cannot be in Pose Mode, where bones are selected."""
     link_rig(tmp_path / "rig.blend", creature.armature, creature.meshes)
     others = {
@@ -82,8 +86,8 @@ def test_on_a_rig_of_another_file(creature, tmp_path):
         "transfer_weights": "Select the copies",
         "wish": "Select two bones that deform the mesh, in Pose Mode",
     }
-    for name in (*of_a_rig(), "bake"):
-        assert others.get(name, "is linked from rig.blend: make it local") in refusal(name), name
+    for name, sentence in refusals(*of_a_rig(), "bake").items():
+        assert others.get(name, "is linked from rig.blend: make it local") in sentence, name
 
 
 @pytest.mark.parametrize("how", ["eye", "viewport", "excluded"])

@@ -5,7 +5,7 @@ import chain
 import numpy as np
 import pytest
 import scenes
-from contents import curves
+from contents import curves, weights_by_name
 from ossify.put_back import put_back as put_back_room
 from ossify.record import changes
 from ossify.rig import actions, standing
@@ -23,10 +23,9 @@ from returned import (
     same_weights,
     shown,
     warned,
-    weights_by_name,
 )
-from test_refit_clips import errors, takes_rig
-from test_refit_operators import told
+from screens import told
+from takes import errors, takes_rig
 
 
 @pytest.mark.parametrize("names", [SIDE[:1], SIDE[1:], SIDE, ("Core.001",)])
@@ -52,7 +51,7 @@ def test_deleted_bones_are_made_again(creature, names, tidy):
     ],
 )
 @pytest.mark.parametrize("tidy", [False, True])
-def test_deleted_bones_of_other_rigs(chosen, tidy):
+def test_deleted_bones_of_other_rigs_are_made_again(chosen, tidy):
     result = creature_rig(**chosen)
     before, armature = As(result), result.armature
     deforming = [bone for bone in armature.data.bones if bone.use_deform]
@@ -96,7 +95,7 @@ def test_keys_written_again_are_as_few_as_they_were():
 
 
 @pytest.mark.parametrize("tidy", [False, True])
-def test_in_every_clip(tidy):
+def test_deleted_bones_move_in_every_clip_again(tidy):
     result = takes_rig(skeleton="HIERARCHY", keys="REDUCED")
     armature, (mesh,) = result.armature, result.meshes
     before, name = errors(armature, mesh), standing.bone_names(armature)[1]
@@ -112,7 +111,7 @@ def test_in_every_clip(tidy):
     assert listed(armature) == {}
 
 
-def test_of_several_meshes():
+def test_deleted_bones_move_several_meshes_again():
     first, second = scenes.key_shapes(scenes.grid("First")), scenes.key_shapes(scenes.grid("Second", n=7))
     second.location.x = 1
     bpy.context.view_layer.update()
@@ -223,7 +222,7 @@ def test_the_root_is_made_again(creature):
     before.holds()
 
 
-def test_a_flexible_bone_alone():
+def test_a_flexible_bone_comes_back_without_its_carrier():
     """Without the one above it, which is out of sight."""
     result = creature_rig(skeleton="NONE", bone_kind="FLEXIBLE")
     before, name = As(result), standing.bone_names(result.armature)[2]
@@ -247,7 +246,7 @@ def test_an_action_of_another_file_is_refused(creature, tmp_path):
     assert scenes.difference(before, scenes.picture()) == ""
 
 
-def test_a_hidden_rig(creature):
+def test_bones_of_a_hidden_rig_are_made_again(creature):
     before = As(creature)
     delete(creature.armature, SIDE[0])
     creature.armature.hide_viewport = True
@@ -271,7 +270,7 @@ def change_all(result):
 KINDS = ("ADDED", "DELETED", "MERGED", "RENAMED")
 
 
-def test_all_kinds_one_after_the_other(creature):
+def test_all_kinds_are_put_back_one_after_the_other(creature):
     before = As(creature)
     change_all(creature)
     assert set(listed(creature.armature)) >= set(KINDS)
@@ -282,7 +281,7 @@ def test_all_kinds_one_after_the_other(creature):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_undone_and_done_again(creature, kind):
+def test_putting_back_is_undone_and_done_again(creature, kind):
     change_all(creature)
     scenes.select(creature.armature)
     bpy.ops.ossify.look_for_changes()
@@ -315,7 +314,7 @@ def test_nothing_is_lost_when_edit_mode_fails(creature, kind, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_refused_in_words(creature, kind):
+def test_what_cannot_be_put_back_is_told(creature, kind):
     armature = creature.armature
     scenes.select(armature)
     assert f"was {kind.lower()}" in told(bpy.ops.ossify.put_back, kind=kind)

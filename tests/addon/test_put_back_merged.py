@@ -20,9 +20,8 @@ from returned import (
     shown,
     weights_by_name,
 )
-from test_clips import two_takes
-from test_refit_clips import tracked_rig
-from test_refit_operators import told
+from screens import told
+from takes import tracked_rig, two_takes
 
 
 @pytest.mark.parametrize("way", [merge, merge_by_hand])
@@ -42,7 +41,7 @@ def test_merged_bones_are_taken_apart(creature, way, kept, gone):
     [{"skeleton": "ARTICULATED"}, {"skeleton": "NONE"}, {"skeleton": "NONE", "bone_kind": "FLEXIBLE"}],
 )
 @pytest.mark.parametrize("way", [merge, merge_by_hand])
-def test_merged_bones_of_other_rigs(chosen, way):
+def test_merged_bones_of_other_rigs_are_taken_apart(chosen, way):
     result = creature_rig(**chosen)
     before, error_before = As(result), result.armature.ossify.rms
     kept, gone = standing.bone_names(result.armature)[1:3]
@@ -52,7 +51,7 @@ def test_merged_bones_of_other_rigs(chosen, way):
     assert result.armature.ossify.rms == pytest.approx(error_before, rel=1e-2, abs=1e-4)
 
 
-def test_merges_upon_merges(creature):
+def test_merges_upon_merges_are_taken_apart(creature):
     before = As(creature)
     merge(creature, SIDE[0], SIDE[1])
     merge(creature, "Core.001", SIDE[0], "Core.002")
@@ -62,7 +61,7 @@ def test_merges_upon_merges(creature):
     before.holds()
 
 
-def test_a_merge_under_one_made_by_hand(creature):
+def test_a_merge_under_one_made_by_hand_is_taken_apart(creature):
     before = As(creature)
     merge(creature, SIDE[0], SIDE[1])
     merge_by_hand(creature, "Core.001", SIDE[0])
@@ -153,7 +152,7 @@ def test_clothes_follow_the_bones_that_are_back(creature):
 
 
 @pytest.mark.parametrize("kind", ["DELETED", "MERGED"])
-def test_in_a_clip_that_was_tracked(kind):
+def test_a_tracked_clip_moves_as_it_did(kind):
     result = tracked_rig()
     armature, (mesh,) = result.armature, result.meshes
     name = next(b.name for b in armature.data.bones if b.parent and b.parent.use_deform)
@@ -177,7 +176,7 @@ def test_in_a_clip_that_was_tracked(kind):
     assert listed(armature) == {}
 
 
-def test_in_a_clip_that_was_tracked_since_the_merge():
+def test_a_clip_tracked_since_the_merge_moves_as_the_merged_bone_does():
     """Nobody knows how the bone would have moved there: it moves as the merged one does."""
     walk, run = two_takes()
     run.location = (0, 0, 0)
@@ -196,7 +195,7 @@ def test_in_a_clip_that_was_tracked_since_the_merge():
         assert np.abs(shown(armature, [mesh]) - ran).max() < 2e-3
 
 
-def test_bones_added_since_the_merge_are_others(creature):
+def test_bones_added_since_the_merge_are_told_from_those_that_come_back(creature):
     """They get no number of one that may come back."""
     before = As(creature)
     last = max(creature.armature.data.bones, key=lambda bone: bone["ossify_bone"] * bone.use_deform).name

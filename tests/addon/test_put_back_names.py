@@ -17,7 +17,7 @@ from returned import (
     same_weights,
     weights_by_name,
 )
-from test_refit_operators import told
+from screens import told
 
 
 def test_old_names_are_given_again(creature):

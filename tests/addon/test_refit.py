@@ -7,6 +7,7 @@ import chain
 import numpy as np
 import pytest
 import scenes
+from contents import curves_of, groups_of
 from ossify.base.refusal import Refusal
 from ossify.base.steps import run
 from ossify.record import changes
@@ -24,7 +25,6 @@ from refits import (
     source_frames,
     steps_of,
 )
-from test_rewrite import curves_of, groups_of
 
 # ---- nothing changed, everything held
 
@@ -107,7 +107,7 @@ def test_weights_alone_leave_keys_and_motion_alone_leaves_weights(sheet):
 # ---- parts
 
 
-def test_only_selected_bones_and_frames(creature):
+def test_only_selected_bones_and_frames_change(creature):
     armature, (mesh,) = creature.armature, creature.meshes
     paint_noise(mesh, armature, share=0.3)
     armature.ossify.keep_repainted = False
@@ -121,7 +121,7 @@ def test_only_selected_bones_and_frames(creature):
     assert (standing.painted(mesh, names)[:, others] == skins[:, others]).all()
 
 
-def test_a_range_of_frames(sheet):
+def test_frames_outside_of_the_range_stay(sheet):
     armature, (mesh,) = sheet.armature, sheet.meshes
     paint_noise(mesh, armature, share=0.3)
     outside = [1, 2, 3, 7, 8]
@@ -149,7 +149,7 @@ def test_a_range_without_a_frame_is_refused(sheet, first, last):
         refitted(sheet.armature, frames="CUSTOM", frame_start=first, frame_end=last)
 
 
-def test_only_selected_vertices(sheet):
+def test_only_selected_vertices_change(sheet):
     armature, (mesh,) = sheet.armature, sheet.meshes
     rows = paint_noise(mesh, armature, share=0.3)
     armature.ossify.keep_repainted = False

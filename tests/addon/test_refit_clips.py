@@ -12,34 +12,7 @@ from ossify.record import changes, memory
 from ossify.refit import refit_check
 from ossify.rig import actions, standing
 from refits import bits, edit, paint_noise, refitted, steps_of
-from test_clips import TAKES, shown, take, two_takes
-from test_rewrite import curves_of
-
-TIMES = range(1, TAKES + 1)
-
-
-def takes_rig(**chosen):
-    result = chain.converted(*two_takes(), clips="TAKES", **{"bones": 6, **chosen})
-    scenes.select(result.armature)
-    return result
-
-
-def errors(armature, mesh):
-    """name of a clip -> root mean square distance to the motion that was kept, as Blender shows it"""
-    frames = memory.recall(armature).frames.astype(float)
-    matrix, now = np.array(armature.matrix_world), armature.animation_data.action
-    goal, found = frames @ matrix[:3, :3].T + matrix[:3, 3], {}
-    for number, name in enumerate(("Walk", "Run")):
-        gap = shown(armature, mesh, name, TIMES) - goal[number * TAKES : (number + 1) * TAKES]
-        found[name] = float(np.sqrt((gap**2).sum(axis=-1).mean()))
-    actions.assign(armature, now)
-    return found
-
-
-def keys_of(armature, name):
-    """The keys of an action of the rig"""
-    with actions.given(armature, bpy.data.actions[name]):
-        return curves_of(armature)
+from takes import TAKES, TIMES, errors, keys_of, take, takes_rig, tracked_rig, two_takes
 
 
 def all_bits(armature, meshes):
@@ -81,7 +54,7 @@ def test_every_clip_fits_again_after_a_bone_was_deleted():
     assert refitted(armature).changes == changes.Changes()
 
 
-def test_clips_laid_into_the_nla():
+def test_clips_laid_into_the_nla_are_refitted_there():
     for name, frame in (("First", 1), ("Later", 5)):
         bpy.context.scene.timeline_markers.new(name, frame=frame)
     result = chain.converted(take("Sheet", 0.0), clips="MARKERS", nla=True, bones=6)
@@ -101,7 +74,7 @@ def test_clips_laid_into_the_nla():
 
 
 @pytest.mark.parametrize("skeleton", ["HIERARCHY", "ARTICULATED"])
-def test_clips_of_a_body(skeleton):
+def test_clips_of_a_body_are_refitted(skeleton):
     body, bones = scenes.creature(frames=16)
     for name, frame in (("First", 1), ("Later", 9)):
         bpy.context.scene.timeline_markers.new(name, frame=frame)
@@ -239,18 +212,6 @@ def test_a_clip_without_its_action_is_refused():
 
 
 # ---- actions that were tracked onto it
-
-
-def tracked_rig(**chosen):
-    """A rig made for Walk, with Run tracked onto it; Walk plays"""
-    walk, run = two_takes()
-    run.location = (0, 0, 0)
-    result = chain.converted(walk, skeleton="HIERARCHY", **{"bones": 6, **chosen})
-    scenes.select(result.armature, run)
-    assert bpy.ops.ossify.track() == {"FINISHED"}
-    bpy.ops.ossify.play_clip(clip=0)
-    scenes.select(result.armature)
-    return result
 
 
 def chained(armature):

@@ -5,6 +5,7 @@ import chain
 import numpy as np
 import pytest
 import scenes
+from contents import curves_of, groups_of
 from mathutils import Vector
 from ossify.record import changes
 from ossify.refit import facts, joint_refit, refit_trial
@@ -20,7 +21,6 @@ from refits import (
     sheet_rig,
     source_frames,
 )
-from test_rewrite import curves_of, groups_of
 
 
 def test_a_deleted_bone_leaves_its_vertices_to_the_others(creature):
@@ -37,7 +37,7 @@ def test_a_deleted_bone_leaves_its_vertices_to_the_others(creature):
     assert refitted(armature).changes == changes.Changes()
 
 
-def test_a_deleted_bone_in_the_middle_of_a_chain(creature):
+def test_the_child_of_a_deleted_bone_moves_on_from_another_parent(creature):
     """Its child goes on to move as it did, from another parent."""
     armature, (mesh,) = creature.armature, creature.meshes
     goal = source_frames(armature)
@@ -114,7 +114,7 @@ def test_a_moved_joint_keeps_the_motion(creature):
     assert (np.array(armature.data.bones["Side.002.L"].head_local) == head).all()
 
 
-def test_a_joint_moved_above_a_bone_that_a_driver_moves(creature):
+def test_a_joint_moved_above_a_driven_bone_leaves_that_in_its_place(creature):
     """The bone above is keyed anew, so that the driven one, whose keys nobody touches, stays where it was."""
     armature, (mesh,) = creature.armature, creature.meshes
     armature.pose.bones["Side.002.L"].driver_add("scale", 0).driver.expression = "1"
@@ -332,7 +332,7 @@ def test_a_bone_extruded_from_a_tip_takes_from_its_parent(creature):
 
 
 @pytest.mark.parametrize("parent", ["Root", "Side.002.L"])
-def test_a_bone_added_where_joints_hold(parent):
+def test_a_bone_added_where_joints_hold_costs_nothing(parent):
     result = creature_rig(skeleton="ARTICULATED")
     armature, (mesh,) = result.armature, result.meshes
     goal = source_frames(armature)
@@ -392,7 +392,7 @@ def test_names_parents_and_what_hangs_on_bones_survive(creature):
     assert "UpperArm" in mesh.vertex_groups
 
 
-def test_several_meshes_one_of_which_goes_and_one_of_which_comes():
+def test_a_mesh_that_goes_is_told_and_one_that_comes_is_left_alone():
     first, second = scenes.key_shapes(scenes.grid("First")), scenes.key_shapes(scenes.grid("Second", n=7))
     second.location.x = 4
     bpy.context.view_layer.update()

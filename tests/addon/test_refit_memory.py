@@ -11,7 +11,7 @@ from ossify.base.refusal import Refusal
 from ossify.record import changes, memory
 from ossify.ui import panel_refit
 from refits import bits, delete_bone, error, paint_noise, refitted, sheet_rig, source_frames
-from test_track_screen import drawn
+from screens import drawn
 
 
 def without_source(result):
@@ -97,7 +97,7 @@ def test_the_panel_says_where_the_motion_is_and_offers_to_choose_another(tmp_pat
     assert "Motion read from the source" in drawn(panel_refit.OSSIFY_PT_refit)
 
 
-def test_motion_in_a_file_beside_the_blend(tmp_path):
+def test_motion_in_a_file_beside_the_blend_is_found(tmp_path):
     with pytest.raises(Refusal, match="not saved yet"):
         sheet_rig(keep_motion="FILE")
     bpy.ops.wm.read_homefile(use_empty=True)

@@ -4,24 +4,18 @@ import bpy
 import numpy as np
 import pytest
 import scenes
+from contents import curves_of, groups_of
 from ossify import command, native
 from ossify.base.refusal import Refusal
 from ossify.base.steps import run
 from ossify.edit import bone_merge
 from ossify.record import changes
 from ossify.rig import standing
-from refits import delete_bone, edit, error, paint_noise, refitted, source_frames
-from test_rewrite import curves_of, groups_of
+from refits import delete_bone, edit, error, give_weights, paint_noise, refitted, source_frames
+from screens import told
 
 
-def told(operator, **arguments):
-    """What a poll or an operator refuses with."""
-    with pytest.raises(RuntimeError) as caught:
-        operator(**arguments)
-    return str(caught.value)
-
-
-def test_refusals(sheet):
+def test_what_cannot_be_refitted_is_told(sheet):
     armature, (mesh,) = sheet.armature, sheet.meshes
     scenes.select(armature.ossify.sources[0].object)
     assert "not a rig made by Ossify" in told(bpy.ops.ossify.refit)
@@ -67,7 +61,7 @@ def test_linked_data_of_a_local_rig_is_refused(sheet, tmp_path, kind):
 
 
 @pytest.mark.usefixtures("sheet")
-def test_without_the_library(monkeypatch):
+def test_a_missing_library_is_told(monkeypatch):
     def missing():
         raise native.LibraryError("libossify is not here.")
 
@@ -84,14 +78,6 @@ def test_changes_are_listed(creature):
     bpy.ops.ossify.look_for_changes()
     assert [item.name for item in armature.ossify.changes] == ["DELETED", "REPAINTED"]
     assert armature.ossify.changes[0].words == "Side.002.R deleted"
-
-
-def give_weights(mesh, gone, kept):
-    """All weights of one group to another, as an artist's tools would."""
-    for vertex, (old, new) in enumerate(standing.painted(mesh, [gone, kept]).tolist()):
-        if old > 0:
-            mesh.vertex_groups[kept].add([vertex], old + new, "REPLACE")
-    mesh.vertex_groups.remove(mesh.vertex_groups[gone])
 
 
 @pytest.mark.parametrize("way", ["button", "hand"])
@@ -117,7 +103,7 @@ def test_merged_bones_are_told_from_deleted_ones(creature, way):
     assert left == changes.Changes()
 
 
-def test_a_bone_merged_twice_and_one_whose_heir_is_gone(creature):
+def test_heirs_of_merged_bones_are_followed(creature):
     armature = creature.armature
     run(bone_merge.merge(bpy.context, armature, "Side.001.R", ["Side.002.R"]))
     run(bone_merge.merge(bpy.context, armature, "Core.001", ["Side.001.R", "Core.002"]))

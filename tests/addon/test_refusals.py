@@ -22,49 +22,49 @@ def refusal(*objects, **chosen):
     return sentence
 
 
-def test_nothing_selected():
+def test_nothing_selected_is_refused():
     assert "Nothing is selected" in refusal()
 
 
-def test_not_a_mesh():
+def test_what_is_not_a_mesh_is_refused():
     camera = scenes.link(bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera")))
     assert refusal(camera) == "Camera is not a mesh (camera): select mesh objects."
 
 
-def test_no_frames():
+def test_a_range_without_frames_is_refused():
     obj = scenes.key_shapes(scenes.grid())
     sentence = refusal(obj, frames="CUSTOM", frame_start=9, frame_end=3)
     assert sentence == "The range ends (3) before it starts (9): there are no frames in it."
 
 
-def test_one_frame():
+def test_one_frame_is_refused():
     obj = scenes.key_shapes(scenes.grid())
     sentence = refusal(obj, frames="CUSTOM", frame_start=5, frame_end=5)
     assert sentence == "The range has one frame (5): a motion needs at least two."
 
 
-def test_no_preview_range():
+def test_a_missing_preview_range_is_told():
     assert "no preview range" in refusal(scenes.key_shapes(scenes.grid()), frames="PREVIEW")
 
 
-def test_nothing_moves():
+def test_what_does_not_move_is_refused():
     assert refusal(scenes.grid()) == (
         "Sheet does not move between frames 1 and 8: there is no motion to convert."
     )
 
 
-def test_changing_topology():
+def test_changing_topology_is_refused():
     obj = scenes.growing(scenes.key_shapes(scenes.grid()))
     sentence = refusal(obj, frames="CUSTOM", frame_start=4, frame_end=6)
     assert sentence.startswith("Sheet has 12 vertices in frame 4 and 15 in frame 5: ")
 
 
-def test_empty_mesh():
+def test_an_empty_mesh_is_refused():
     obj = scenes.link(bpy.data.objects.new("Empty", bpy.data.meshes.new("Empty")))
     assert refusal(obj) == "Empty has no vertices."
 
 
-def test_mesh_emptied_by_a_modifier():
+def test_a_mesh_emptied_by_a_modifier_is_refused():
     obj = scenes.key_shapes(scenes.grid())
     obj.vertex_groups.new(name="None")
     mask = obj.modifiers.new("Mask", "MASK")
@@ -84,12 +84,12 @@ def linked_sheet(tmp_path):
     return scenes.link(bpy.data.objects["Sheet"])
 
 
-def test_linked_object(tmp_path):
+def test_a_linked_object_is_refused(tmp_path):
     obj = linked_sheet(tmp_path)
     assert "is linked from library.blend" in refusal(obj)
 
 
-def test_read_only_override(tmp_path):
+def test_a_read_only_override_is_refused(tmp_path):
     obj = linked_sheet(tmp_path).override_create(remap_local_usages=True)
     obj.override_library.is_system_override = True
     bpy.context.view_layer.update()
@@ -97,7 +97,7 @@ def test_read_only_override(tmp_path):
 
 
 @pytest.mark.parametrize("how", ["eye", "viewport", "collection"])
-def test_hidden_object(how):
+def test_a_hidden_object_is_refused(how):
     obj = scenes.key_shapes(scenes.grid())
     if how == "eye":
         obj.hide_set(True)
@@ -112,7 +112,7 @@ def test_hidden_object(how):
     assert refusal(obj).startswith("Sheet is hidden: ")
 
 
-def test_excluded_collection():
+def test_an_excluded_collection_is_told():
     obj = scenes.key_shapes(scenes.grid())
     collection = bpy.data.collections.new("Away")
     bpy.context.scene.collection.children.link(collection)
@@ -122,7 +122,7 @@ def test_excluded_collection():
     assert "not in this view layer" in refusal(obj)
 
 
-def test_edit_mode():
+def test_edit_mode_is_refused():
     obj = scenes.key_shapes(scenes.grid())
     scenes.select(obj)
     bpy.ops.object.mode_set(mode="EDIT")
@@ -130,7 +130,7 @@ def test_edit_mode():
     bpy.ops.object.mode_set(mode="OBJECT")
 
 
-def test_missing_cache_file(tmp_path):
+def test_a_missing_cache_file_is_told(tmp_path):
     obj = scenes.grid()
     scenes.add_cache(obj, tmp_path / "gone.pc2", "PC2")
     sentence = refusal(obj)
@@ -140,7 +140,7 @@ def test_missing_cache_file(tmp_path):
     assert "names no cache file" in refusal(obj)
 
 
-def test_not_finite_in_a_cache(tmp_path):
+def test_what_is_not_finite_in_a_cache_is_told(tmp_path):
     obj = scenes.grid()
     frames = scenes.waves(scenes.positions(obj.data))
     frames[4, 17, 1] = np.nan
@@ -148,11 +148,11 @@ def test_not_finite_in_a_cache(tmp_path):
     assert refusal(obj) == "Sheet has no finite position for vertex 17 in frame 5."
 
 
-def test_poses_without_shape_keys():
+def test_poses_without_shape_keys_are_refused():
     assert "no shape keys to take as poses" in refusal(scenes.grid(), frames="POSES")
 
 
-def test_poses_with_a_rest_frame():
+def test_poses_with_a_rest_frame_are_refused():
     obj = scenes.key_shapes(scenes.grid())
     assert "have no frames" in refusal(obj, frames="POSES", rest="FRAME")
 
@@ -175,7 +175,7 @@ def test_shared_mesh_gets_its_own_copy_and_says_so():
     assert other.data == obj.data
 
 
-def test_one_vertex():
+def test_one_vertex_is_converted():
     mesh = bpy.data.meshes.new("Dot")
     mesh.from_pydata([(0, 0, 0)], [], [])
     obj = scenes.link(bpy.data.objects.new("Dot", mesh))
@@ -187,7 +187,7 @@ def test_one_vertex():
     assert result.report.maximum < 1e-5
 
 
-def test_linked_mesh_of_a_local_object(tmp_path):
+def test_a_linked_mesh_of_a_local_object_is_converted(tmp_path):
     scenes.grid()
     library = tmp_path / "library.blend"
     bpy.ops.wm.save_as_mainfile(filepath=str(library))

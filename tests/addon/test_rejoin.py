@@ -6,16 +6,15 @@ import chain
 import numpy as np
 import pytest
 import scenes
+from exchange import bones_of
 from ossify.base.refusal import Refusal
 from ossify.edit import rejoin
 from ossify.record import changes, memory
 from ossify.rig import actions, standing
 from ossify.ui import session
 from refits import COUNT, creature_rig, delete_bone, edit, error, paint_noise, refitted, source_frames
-from test_clips import take
-from test_refit_clips import keys_of
-from test_refit_operators import told
-from test_roundtrip import bones_of
+from screens import told
+from takes import keys_of, take
 
 FRAMES = range(1, 13)
 
@@ -54,20 +53,6 @@ def test_edit_mode_is_refused(flat, which):
     bpy.ops.object.mode_set(mode="EDIT")
     assert f"{obj.name} is in Edit Mode" in refused()
     bpy.ops.object.mode_set(mode="OBJECT")
-
-
-@pytest.mark.usefixtures("flat")
-def test_a_linked_rig_is_refused(tmp_path):
-    path = str(tmp_path / "rig.blend")
-    bpy.ops.wm.save_as_mainfile(filepath=path)
-    bpy.ops.wm.read_homefile(use_empty=True)
-    with bpy.data.libraries.load(path, link=True) as (_, here):
-        here.objects = ["Creature Rig", "Creature Rigged"]
-    for obj in bpy.data.objects:
-        if obj.name in ("Creature Rig", "Creature Rigged"):
-            bpy.context.scene.collection.objects.link(obj)
-    scenes.select(bpy.data.objects["Creature Rig"])
-    assert "is linked from rig.blend" in refused()
 
 
 def test_a_linked_action_is_refused(flat, tmp_path):
@@ -281,7 +266,7 @@ def test_an_update_is_no_change_of_the_artists(skeleton):
     assert "No bone of" in told(bpy.ops.ossify.put_back, kind="MOVED")
 
 
-def test_a_refit_after_an_update_and_an_edit(flat):
+def test_a_refit_after_an_update_takes_only_the_edit_for_a_change(flat):
     armature, (mesh,) = flat.armature, flat.meshes
     goal = source_frames(armature)
     made = error(armature, mesh, goal)
@@ -352,7 +337,7 @@ def test_a_bone_that_was_moved_counts_no_more_as_placed_by_the_artist():
 
 
 @pytest.mark.parametrize("goes", [False, True])
-def test_a_refit_of_a_bone_that_an_update_hung_from_an_added_one(goes):
+def test_a_bone_that_an_update_hung_from_an_added_one_is_refitted(goes):
     result = creature_rig()
     armature, (mesh,) = result.armature, result.meshes
     goal = source_frames(armature)

@@ -6,13 +6,14 @@ import chain
 import numpy as np
 import pytest
 import scenes
+from contents import curves_of, groups_of
+from kept import fresh, kept
 from mathutils import Quaternion
 from ossify import command
 from ossify.record import changes
 from ossify.refit import claims, refit_trial, relocation
 from ossify.rig import actions, standing
 from refits import COUNT, bits, delete_bone, edit, error, refitted, sheet_rig, source_frames
-from test_rewrite import curves_of, groups_of
 
 IDLE = "hand.R"  # hardly turns
 MISSED = "thigh.L"
@@ -29,6 +30,7 @@ def body_with_an_idle_hand():
     return body
 
 
+@kept
 def rigged(skeleton, bones=COUNT):
     body = body_with_an_idle_hand()
     chosen = {"quality": "NORMAL", "skeleton": skeleton, "keys": "REDUCED"}
@@ -52,7 +54,7 @@ def parent_of(armature, name):
 def test_a_deleted_bone_is_made_up_for_by_an_idle_one(skeleton):
     body, armature, mesh = rigged(skeleton, COUNT - 1)
     solved = error(armature, mesh, source_frames(armature))
-    bpy.ops.wm.read_homefile(use_empty=True)
+    fresh()
     body, armature, mesh = rigged(skeleton)
     goal, before = source_frames(armature), matched(body, armature, mesh)
     delete_bone(armature, before[MISSED])
@@ -120,7 +122,7 @@ def test_bones_that_stay_share_what_a_deleted_one_moved():
     """None leaves, and yet they fit better than where each only takes what is beside it."""
     errors = {}
     for chosen in ("AUTOMATIC", "NEVER"):
-        bpy.ops.wm.read_homefile(use_empty=True)
+        fresh()
         result = sheet_rig()
         armature, goal = result.armature, source_frames(result.armature)
         delete_bone(armature, "Bone.003")
@@ -198,7 +200,7 @@ def test_places_are_looked_for_once_and_free_bones_are_not_tied(monkeypatch):
         assert any(tried) == ties
         looked.clear()
         tried.clear()
-        bpy.ops.wm.read_homefile(use_empty=True)
+        fresh()
 
 
 @pytest.mark.parametrize(

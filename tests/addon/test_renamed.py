@@ -3,21 +3,19 @@
 import bpy
 import chain
 import pytest
-import scenes
 from ossify.base.refusal import Refusal
 from ossify.edit import bone_growth
 from ossify.record import changes, renamed
 from refits import refitted
-from test_clips import two_takes
-from tracks import sheet, tracked
+from takes import takes_rig
+from tracks import first_rig, sheet, tracked
 
 OLD, NEW = "Bone.002", 'Hüfte "links" [2]'
 
 
 @pytest.fixture
 def rig():
-    result = chain.converted(*two_takes(), clips="TAKES", bones=6)
-    scenes.select(result.armature)
+    result = takes_rig()
     result.armature.data.bones[OLD].name = NEW
     return result
 
@@ -67,7 +65,7 @@ def test_playing_the_other_clip_renames_it_there(rig):
 
 
 def test_a_clip_that_was_tracked_is_renamed_as_well():
-    result = chain.converted(sheet("First", 0.0), bones=6)
+    result = first_rig()
     armature = result.armature
     first = armature.animation_data.action
     tracked(result, sheet("Second", 0.8))

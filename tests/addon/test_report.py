@@ -62,7 +62,7 @@ def test_two_meshes_name_the_worst_one(source):
     assert report.worst_vertex < 81
 
 
-def test_json_and_words(source):
+def test_json_and_words_say_the_same(source):
     report = chain.converted(source).report
     values = json.loads(json.dumps(report.to_json()))
     assert values["erms"] == report.erms
@@ -99,7 +99,7 @@ def test_it_is_still_there_after_saving(source, tmp_path):
 # ---- the heat map
 
 
-def test_error_attribute(source):
+def test_the_error_of_vertices_is_stored_on_the_mesh(source):
     result = chain.converted(source, bones=2)
     stored = heat.error_of(result.meshes[0].data)
     assert stored == pytest.approx(100 * result.report.vertex_error / result.report.size, rel=1e-5)
@@ -120,7 +120,7 @@ def test_show_error_colours_the_meshes_and_leaves_nothing_behind(source):
     assert heat.COLOURS not in mesh.color_attributes
 
 
-def test_select_worst_vertices(source):
+def test_the_worst_vertices_are_selected(source):
     result = chain.converted(source, bones=2)
     scenes.select(result.armature)
     assert bpy.ops.ossify.select_worst(percent=10) == {"FINISHED"}

@@ -2,10 +2,11 @@
 
 import bpy
 import chain
-import contents
 import numpy as np
 import pytest
 import scenes
+from contents import curves_of, groups_of
+from kept import kept
 from mathutils import Matrix
 from ossify.rig import rewrite, standing
 
@@ -13,6 +14,7 @@ TIMES = np.arange(1, 9)
 
 
 @pytest.fixture
+@kept
 def sheet():
     """A flat rig: the armature and its mesh."""
     result = chain.converted(scenes.key_shapes(scenes.grid()), bones=4)
@@ -20,6 +22,7 @@ def sheet():
 
 
 @pytest.fixture
+@kept
 def creature():
     body, _ = scenes.creature(frames=8)
     result = chain.converted(body, bones=len(scenes.creature_bones()), skeleton="HIERARCHY", keys="REDUCED")
@@ -53,15 +56,6 @@ def choices(armature, **more):
 def write(armature, transforms, names, held=None, times=TIMES, **more):
     action = armature.animation_data.action
     return rewrite.write_keys(armature, action, transforms, times, names, choices(armature, **more), held)
-
-
-def curves_of(armature, bone=None):
-    """(path, index) -> keys, with their handles, to the bit"""
-    found = {}
-    for curve in chain.curves(armature.animation_data.action):
-        if bone is None or f'"{bone}"' in curve.data_path:
-            found[curve.data_path, curve.array_index] = contents.keys_of(curve)
-    return found
 
 
 def values_of(armature, bone, frames):
@@ -303,17 +297,13 @@ def test_the_artists_scene_stays_where_it_is(sheet):
 # ---- weights
 
 
-def groups_of(mesh):
-    return contents.weights_of(mesh.data)
-
-
 def influences(rng, rows, bones):
     numbers = np.array([rng.permutation(bones)[:3] for _ in range(rows)], np.int32)
     amounts = rng.random((rows, 3)).astype(np.float32)
     return numbers, amounts / amounts.sum(axis=1, keepdims=True)
 
 
-def test_weights_of_some_vertices(sheet):
+def test_weights_of_other_vertices_stay(sheet):
     armature, mesh = sheet
     names = standing.bone_names(armature)
     mask = mesh.vertex_groups.new(name="Mask")
@@ -363,7 +353,7 @@ def test_a_held_group_keeps_its_weights_and_the_others_share_the_rest(sheet):
 # ---- the rest shape
 
 
-def test_rest_points_of_some_vertices(sheet):
+def test_rest_points_of_other_vertices_stay(sheet):
     armature, mesh = sheet
     armature.matrix_world = Matrix.Translation((3, 0, 0)) @ Matrix.Rotation(1, 4, "X")
     mesh.scale = (2, 1, 1)

@@ -6,7 +6,8 @@ import chain
 import numpy as np
 import pytest
 import scenes
-from ossify.files import inputs, outputs
+from exchange import bones_of, compare, exported_and_imported, times_of_action
+from ossify.files import outputs
 
 
 @pytest.fixture
@@ -24,40 +25,12 @@ def moved(obj):
     return obj
 
 
-def bones_of(armature):
-    """Names with those of the parents; USD knows no dots."""
-    names = {bone.name: bone.parent.name if bone.parent else "" for bone in armature.data.bones}
-    return {name.replace(".", "_"): parent.replace(".", "_") for name, parent in names.items()}
-
-
-def exported_and_imported(result, path, influences=4):
-    """The meshes that another Blender finds in the file."""
-    outputs.write(path, result.armature, result.meshes, influences)
-    with inputs.Opened(path, [], None) as opened:
-        return opened.objects()
-
-
-def nearest(points, others):
-    """[v] for every point the nearest other: exporters may split vertices."""
-    return np.linalg.norm(points[:, None] - others[None], axis=2).argmin(axis=1)
-
-
-def compare(shown, meshes, times, tolerance):
-    """Frame by frame; vertices are matched in the first frame."""
-    (mesh,) = [obj for obj in meshes if obj.type == "MESH"]
-    again = scenes.seen_frames(mesh, times)
-    match = nearest(again[0], shown[0])
-    assert len(set(match.tolist())) == shown.shape[1]  # all of them are there
-    error = np.linalg.norm(again - shown[:, match], axis=2).max()
-    assert error < tolerance * scenes.size_of(shown)
-
-
 # USD's skeletons have no shear: flexible bones do not go there
 ROUND_TRIPS = [(kind, suffix) for kind in ("RIGID", "FLEXIBLE") for suffix in (".glb", ".fbx")]
 
 
 @pytest.mark.parametrize(("kind", "suffix"), [*ROUND_TRIPS, ("RIGID", ".usdc")])
-def test_round_trip(tmp_path, suffix, kind):
+def test_other_programs_replay_what_blender_showed(tmp_path, suffix, kind):
     if suffix == ".usdc":
         builds.needs("usd")
     times = list(range(1, 9))
@@ -89,11 +62,6 @@ def test_bones_that_move_away_from_their_parents_tails_still_do(tmp_path, suffix
     shown = scenes.seen_frames(result.meshes[0], times)
     meshes = exported_and_imported(result, tmp_path / f"rig{suffix}")
     compare(shown, meshes, times_of_action(times), 2e-3 if suffix == ".fbx" else 1e-4)
-
-
-def times_of_action(times):
-    first = min(round(action.frame_range[0]) for action in bpy.data.actions)
-    return [first + time - times[0] for time in times]
 
 
 def test_blend_keeps_everything(tmp_path, source):

@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 import scenes
 from creature_rigs import COUNT, converted, deforming, matched
+from exchange import bones_of, compare, exported_and_imported, times_of_action
 from mathutils import Quaternion, Vector
-from ossify import native
 from ossify.files import outputs
-from ossify.skeleton import limbs
-from test_roundtrip import bones_of, compare, exported_and_imported, times_of_action
 
 # ---- the bones
 
@@ -47,23 +45,6 @@ def test_tails_lead_to_the_child_and_limbs_are_connected():
         way = (bone.tail_local - bone.head_local).normalized()
         assert way.dot(Vector(tail - head).normalized()) > 0.98
         assert 0.8 < bone.length / np.linalg.norm(tail - head) < 1.4
-
-
-@pytest.mark.parametrize("share", [0.1, 2.0], ids=["jaw", "neck"])
-def test_a_bone_does_not_end_at_a_small_part_inside_of_what_it_moves(share):
-    """A neck along z, what it carries from z = 1 to 2, and a last bone whose joint is just above z = 1."""
-    heights = np.concatenate([np.linspace(0, 1, 50), np.linspace(1, 2, 100), np.full(int(100 * share), 1.2)])
-    points = np.stack([0 * heights, 0.1 * np.sin(np.arange(len(heights))), heights], -1)
-    dense = np.zeros((len(points), 3))
-    dense[:50, 0] = dense[50:150, 1] = dense[150:, 2] = 1
-    joints = np.array([(0, 0, 0), (0, 0, 1), (0, 0, 1.1)], float)
-    bare = np.zeros(3)
-    skeleton = native.Skeleton(
-        *(0, np.array([-1, 0, 1]), joints, ["root", "ball", "ball"], np.zeros((3, 3)), bare, bare),
-        *(np.full(3, -1), None, ""),
-    )
-    leading = limbs.leads(skeleton, limbs.Region.of(points, dense, np.empty((0, 3), int)), 0.01)
-    assert leading.tolist() == [1, -1 if share < 1 else 2, -1]
 
 
 def test_hinges_bend_about_x_and_a_chain_has_one_roll(hierarchy):
@@ -230,7 +211,7 @@ def heads_of(armature, times):
 
 @pytest.mark.parametrize("suffix", [".glb", ".fbx"])
 @pytest.mark.parametrize("kind", ["HIERARCHY", "ARTICULATED"])
-def test_round_trip(tmp_path, suffix, kind):
+def test_other_programs_get_hierarchy_joints_and_motion(tmp_path, suffix, kind):
     """The hierarchy, the joints and the motion come back, and what only turned still does."""
     result, _, _ = converted(skeleton=kind)
     times, size = list(range(1, 31)), result.report.size

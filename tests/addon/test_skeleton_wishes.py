@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scenes
 from creature_rigs import converted, deforming, matched
-from test_roundtrip import bones_of
+from exchange import bones_of
 
 
 def wish(armature, wanted, *names):
@@ -28,7 +28,7 @@ def test_update_without_wishes_changes_nothing(hierarchy):
     assert np.abs(scenes.seen_frames(mesh, times) - shown).max() < 1e-5 * result.report.size
 
 
-def test_demanded_and_forbidden_edges():
+def test_demanded_edges_are_made_and_forbidden_ones_are_not():
     result, body, _ = converted(keys="REDUCED", key_tolerance=0.05)
     armature, (mesh,) = result.armature, result.meshes
     match, times = matched(result, body), [1, 9, 17, 30]
@@ -92,7 +92,7 @@ def test_wishes_that_close_a_ring_are_refused_by_name(hierarchy):
     assert bones_of(armature) == bones
 
 
-def test_a_named_root(hierarchy):
+def test_a_bone_that_was_named_is_the_root(hierarchy):
     result, body, _ = hierarchy
     armature = result.armature
     scenes.pose(armature, matched(result, body)["head"])

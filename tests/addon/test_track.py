@@ -12,7 +12,7 @@ from ossify.base.refusal import Refusal
 from ossify.options import options
 from ossify.rig import actions, standing
 from ossify.track import track
-from tracks import FRAMES, distances, sheet, tracked
+from tracks import FRAMES, bind, distances, first_rig, refused, sheet, tracked
 
 
 def state(armature, mesh):
@@ -49,7 +49,7 @@ def test_a_second_take_becomes_an_action():
 
 def test_a_motion_that_the_rig_can_make_comes_back():
     """The second take is the rig's own mesh in another pose of its bones."""
-    result = converted(sheet("First", 0.0), bones=8)
+    result = first_rig(bones=8)
     posed = result.armature.copy()
     posed.animation_data_clear()
     bpy.context.scene.collection.objects.link(posed)
@@ -68,7 +68,7 @@ def test_a_motion_that_the_rig_can_make_comes_back():
     assert distances(result, mesh).max() * got.percent < 0.05  # half of the tolerance of keys
 
 
-def test_twice_the_speed():
+def test_a_retimed_take_is_the_same_motion():
     """A retimed cache: every second frame of the same motion."""
     first = sheet("First", 0.0)
     result = converted(first, bones=10, keys="EVERY")
@@ -89,7 +89,7 @@ def test_twice_the_speed():
     assert np.abs(fitted - whole).max() * got.percent < 0.5
 
 
-def test_a_subdivided_take():
+def test_a_subdivided_take_fits_as_well():
     first = sheet("First", 0.0)
     result = converted(first, bones=10, rest_correction="FIXED")
     exact = tracked(result, sheet("Same", 0.8))
@@ -104,7 +104,7 @@ def test_a_subdivided_take():
     assert len(got.notes) == 1
 
 
-def test_a_take_elsewhere():
+def test_a_take_elsewhere_is_followed_or_carried_to_the_rig():
     """In the world the rig goes there; carried to the rig it stays, and another size does not matter."""
     first = sheet("First", 0.0)
     result = converted(first, bones=10)
@@ -137,8 +137,8 @@ def test_the_root_carries_the_body():
     assert np.array(root.matrix)[:3, 3] - before == pytest.approx([7, 0, 0], abs=0.3)
 
 
-def test_a_rig_that_was_moved_and_scaled():
-    result = converted(sheet("First", 0.0), bones=10)
+def test_a_rig_that_was_moved_and_scaled_fits_as_well():
+    result = first_rig(bones=10)
     second = sheet("Second", 0.8)
     here = tracked(result, second)
     result.armature.location, result.armature.rotation_euler = (1, 2, 3), (0.3, 0, 0.4)
@@ -206,8 +206,8 @@ def _rests(curve):
     return curve.data_path.endswith(".location") and all(abs(p.co.y) < 1e-6 for p in curve.keyframe_points)
 
 
-def test_flexible_bones():
-    result = converted(sheet("First", 0.0), bones=6, bone_kind="FLEXIBLE")
+def test_flexible_bones_are_tracked():
+    result = first_rig(bone_kind="FLEXIBLE")
     second = sheet("Second", 0.8)
     got = tracked(result, second)
     assert distances(result, second).max() == pytest.approx(got.maximum, rel=1e-3)
@@ -215,7 +215,7 @@ def test_flexible_bones():
 
 
 def test_an_artists_bones_keep_what_they_have():
-    result = converted(sheet("First", 0.0), bones=6)
+    result = first_rig()
     scenes.select(result.armature)
     bpy.ops.object.mode_set(mode="EDIT")
     control = result.armature.data.edit_bones.new("Control")
@@ -226,18 +226,6 @@ def test_an_artists_bones_keep_what_they_have():
     got = tracked(result, second)
     assert tuple(result.armature.pose.bones["Control"].location) == (1, 2, 3)
     assert not any("Control" in curve.data_path for curve in curves(got.action))
-
-
-def bind(armature, name, kind="COPY_TRANSFORMS"):
-    """The bone follows an object that swings; the object"""
-    empty = scenes.link(bpy.data.objects.new("Guide", None))
-    for frame, height in ((1, 0.0), (FRAMES // 2, 0.3), (FRAMES, 0.0)):
-        head = armature.matrix_world @ armature.data.bones[name].head_local
-        empty.location = (head.x, head.y, head.z + height)
-        empty.keyframe_insert("location", frame=frame)
-    constraint = armature.pose.bones[name].constraints.new(kind)
-    constraint.target = empty
-    return empty
 
 
 def keyed_bones(action):
@@ -251,7 +239,7 @@ def test_bones_that_something_else_moves_are_solved_around(monkeypatch, kind):
     def result_of(rounds):
         monkeypatch.setattr(track, "_ROUNDS", rounds)
         bpy.ops.wm.read_homefile(use_empty=True)
-        result = converted(sheet("First", 0.0), bones=6, skeleton="NONE")
+        result = first_rig(skeleton="NONE")
         name = standing.bone_names(result.armature)[2]
         if kind == "driver":
             curve = result.armature.pose.bones[name].driver_add("location", 2)
@@ -280,7 +268,7 @@ def test_bones_that_something_else_moves_are_solved_around(monkeypatch, kind):
 
 
 def test_a_bone_that_does_not_inherit_is_told():
-    result = converted(sheet("First", 0.0), bones=6, skeleton="NONE")
+    result = first_rig(skeleton="NONE")
     name = standing.bone_names(result.armature)[2]
     result.armature.data.bones[name].use_inherit_rotation = False
     got = tracked(result, sheet("Second", 0.8))
@@ -310,8 +298,8 @@ def test_bones_above_one_that_a_constraint_moves_are_keyed():
     assert far[weights == 0].max() < 0.1 * far[weights > 0.99].max()  # the rest of the body is in its place
 
 
-def test_the_earlier_action_in_the_nla():
-    result = converted(sheet("First", 0.0), bones=6)
+def test_the_earlier_action_goes_into_the_nla():
+    result = first_rig()
     old = result.armature.animation_data.action
     second = sheet("Second", 0.8)
     got = tracked(result, second, nla=True, name="Retake")
@@ -322,16 +310,16 @@ def test_the_earlier_action_in_the_nla():
 
 
 def test_both_actions_key_the_same_channels():
-    result = converted(sheet("First", 0.0), bones=6, keys="REDUCED")
+    result = first_rig(keys="REDUCED")
     old = result.armature.animation_data.action
     got = tracked(result, sheet("Second", 0.8))
     mine, theirs = ({(c.data_path, c.array_index) for c in curves(a)} for a in (old, got.action))
     assert mine == theirs
 
 
-def test_cancelled_at_every_step():
+def test_cancelling_at_every_step_leaves_the_file_as_it_was():
     """Whether the solver is waited for depends on its speed; the stage after it comes in any case."""
-    result, second = converted(sheet("First", 0.0), bones=6), sheet("Second", 0.8)
+    result, second = first_rig(), sheet("Second", 0.8)
     context, stages = bpy.context, set()
     context.scene.frame_set(3)
     before = scenes.picture()
@@ -356,13 +344,7 @@ def test_cancelled_at_every_step():
     assert {"Reading"} < stages <= {"Reading", "Solving", "Building"}
 
 
-def refused(result, *objects, **chosen):
-    with pytest.raises(Refusal) as refusal:
-        tracked(result, *objects, **chosen)
-    return str(refusal.value)
-
-
-def test_refusals():
+def test_what_cannot_be_tracked_is_told():
     first = sheet("First", 0.0)
     result = converted(first, bones=6)
     before = scenes.picture()
@@ -383,14 +365,14 @@ def test_refusals():
 
 @pytest.mark.parametrize("place", ["WORLD", "RIG"])
 def test_a_source_without_a_size_is_refused(place):
-    result, second = converted(sheet("First", 0.0), bones=6), sheet("Second", 0.8)
+    result, second = first_rig(), sheet("Second", 0.8)
     second.scale = (0, 0, 0)
     second.rotation_euler = (0.3, 0.2, 0.1)
     assert refused(result, second, place=place) == "Second is scaled to nothing: give it a size."
 
 
 def test_a_rig_without_its_meshes_is_refused():
-    result = converted(sheet("First", 0.0), bones=6)
+    result = first_rig()
     bpy.data.objects.remove(result.meshes[0])
     assert "has no mesh with vertex groups" in refused(result, sheet("Second", 0.8))
 
@@ -405,8 +387,8 @@ def solving(result, source):
     raise AssertionError("it ended too soon")
 
 
-def test_a_source_that_goes_when_it_was_read():
-    result, second = converted(sheet("First", 0.0), bones=6), sheet("Second", 0.8)
+def test_a_source_that_goes_when_it_was_read_does_no_harm():
+    result, second = first_rig(), sheet("Second", 0.8)
     steps = solving(result, second)
     bpy.data.objects.remove(second)
     got = drain(steps)
@@ -415,7 +397,7 @@ def test_a_source_that_goes_when_it_was_read():
 
 
 def test_a_rig_that_goes_is_refused():
-    result, second = converted(sheet("First", 0.0), bones=6), sheet("Second", 0.8)
+    result, second = first_rig(), sheet("Second", 0.8)
     steps = solving(result, second)
     known = set(bpy.data.actions.keys())
     bpy.data.objects.remove(result.armature)
@@ -425,7 +407,7 @@ def test_a_rig_that_goes_is_refused():
 
 
 def test_one_frame_is_a_pose():
-    result, second = converted(sheet("First", 0.0), bones=6), sheet("Second", 0.8)
+    result, second = first_rig(), sheet("Second", 0.8)
     got = tracked(result, second, frames="CUSTOM", frame_start=4, frame_end=4)
     assert got.frames == 1
     assert distances(result, second, [4]).max() == pytest.approx(got.maximum, rel=1e-3)

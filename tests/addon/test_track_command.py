@@ -114,14 +114,14 @@ def test_track_adds_an_action(rig, tmp_path, capsys):
         assert np.abs(shown(name) - waves(phase)[:, rows]).max() < 0.1
 
 
-def test_track_to_gltf(rig, tmp_path):
+def test_track_writes_every_clip_to_gltf(rig, tmp_path):
     out = tmp_path / "more.gltf"
     assert run("track", rig, take(tmp_path, "again", 0.4, n=17), "--output", out, "--quiet") == 0
     written = json.loads(out.read_text())
     assert [animation["name"] for animation in written["animations"]] == ["walk Rig", "again"]
 
 
-def test_track_from_a_blend(rig, tmp_path):
+def test_track_reads_a_blend_and_takes_nothing_else_from_it(rig, tmp_path):
     bpy.ops.wm.read_homefile(use_empty=True)
     bpy.context.scene.frame_end = 5
     scenes.key_shapes(scenes.grid("Sheet"))

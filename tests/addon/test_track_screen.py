@@ -1,7 +1,6 @@
 """Tracking at the screen: the operator, the preview of a source, and what the panel says."""
 
 import math
-import types
 
 import bpy
 import numpy as np
@@ -12,14 +11,8 @@ from ossify.refit import refit_check
 from ossify.rig import actions
 from ossify.ui import panel_track, preview
 from refits import COUNT, edit, error, source_frames
-from tracks import sheet, tracked
-
-
-def stage():
-    """A rig and a second take; both selected, the rig active."""
-    result, second = converted(sheet("First", 0.0), bones=6), sheet("Second", 0.8)
-    scenes.select(result.armature, second)
-    return result, second
+from screens import Layout, drawn
+from tracks import stage, tracked
 
 
 def test_the_operator_tracks_what_is_selected():
@@ -50,7 +43,7 @@ def test_the_operator_refuses_in_words():
     assert scenes.difference(before, scenes.picture()) == ""
 
 
-def test_undo_and_redo():
+def test_tracking_is_undone_and_done_again():
     stage()
     bpy.ops.ed.undo_push(message="before")
     before = scenes.picture()
@@ -63,22 +56,7 @@ def test_undo_and_redo():
     assert scenes.difference(after, scenes.picture()) == ""
 
 
-def test_a_linked_rig_is_refused(tmp_path):
-    result, _ = stage()
-    bpy.data.libraries.write(str(tmp_path / "rig.blend"), {result.armature, *result.meshes})
-    bpy.ops.wm.read_homefile(use_empty=True)
-    with bpy.data.libraries.load(str(tmp_path / "rig.blend"), link=True) as (there, here):
-        here.objects = there.objects
-    for obj in here.objects:
-        scenes.link(obj)
-    armature = next(obj for obj in here.objects if obj.type == "ARMATURE")
-    second = sheet("Second", 0.8)
-    scenes.select(armature, second)
-    with pytest.raises(RuntimeError, match=r"First Rig is linked from .*\.blend: make it local"):
-        bpy.ops.ossify.track()
-
-
-def test_playing_a_clip():
+def test_playing_a_clip_goes_to_its_frames():
     result, _ = stage()
     bpy.ops.ossify.track(frames="CUSTOM", frame_start=3, frame_end=7)
     assert bpy.ops.ossify.play_clip(clip=0) == {"FINISHED"}
@@ -119,7 +97,7 @@ def test_the_preview_poses_the_rig_in_every_frame():
         assert matrix == pytest.approx(keyed[name], abs=1e-6)
 
 
-def test_the_preview_of_an_articulated_rig():
+def test_the_preview_poses_an_articulated_rig():
     body, _ = scenes.creature(frames=12)
     result = converted(body, bones=10, skeleton="ARTICULATED")
     body.hide_viewport = False
@@ -287,38 +265,6 @@ def test_a_refit_asks_for_one_of_the_rigs_own_clips():
 
 
 # ---- the panel
-
-
-class Layout:
-    """Takes whatever a panel draws, and remembers its words."""
-
-    def __init__(self):
-        object.__setattr__(self, "words", [])
-
-    def __getattr__(self, _name):
-        def part(*arguments, **chosen):
-            self.words.extend(str(word) for word in (*arguments, chosen.get("text")) if isinstance(word, str))
-            return self
-
-        return part
-
-    def __setattr__(self, name, value):
-        """Settings of a layout, and of the operators in it."""
-
-
-def drawn(panel):
-    """The words of a panel for the selection at hand."""
-    context = bpy.context
-    around = types.SimpleNamespace(
-        scene=context.scene,
-        view_layer=context.view_layer,
-        selected_objects=context.selected_objects,
-        preferences=context.preferences,
-        region=types.SimpleNamespace(width=300),
-    )
-    layout = Layout()
-    panel.draw(types.SimpleNamespace(layout=layout), around)
-    return " ".join(layout.words)
 
 
 def test_the_panel_says_what_it_will_do():

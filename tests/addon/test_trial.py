@@ -19,7 +19,7 @@ def assert_measured(rig, result, before):
     assert result.after.rms < result.before.rms
 
 
-def test_a_rig_that_is_shown_at_rest(sheet):
+def test_a_rig_that_is_shown_at_rest_is_measured_in_its_poses(sheet):
     paint_noise(sheet.meshes[0], sheet.armature)
     before = shown(sheet)
     sheet.armature.data.pose_position = "REST"
@@ -38,7 +38,7 @@ def follow(armature, empty):
 
 
 @pytest.mark.parametrize("place", [stand_on, follow])
-def test_a_rig_that_stands_elsewhere_with_a_bone_that_looks_at_the_world(sheet, place):
+def test_a_bone_that_looks_at_the_world_is_measured_where_the_rig_stands(sheet, place):
     empty = scenes.link(bpy.data.objects.new("Place", None))
     empty.location, empty.rotation_euler, empty.scale = (3, 1, 0), (0, 0, 1), (2, 2, 2)
     place(sheet.armature, empty)

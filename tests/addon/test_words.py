@@ -3,44 +3,30 @@
 import numpy as np
 import pytest
 import scenes
-from ossify.base import words
 from ossify.base.refusal import Refusal
 from ossify.motion import matching
 from ossify.record import changes
 from ossify.ui import panel_refit
 
 
-@pytest.mark.parametrize(
-    ("count", "noun", "said"),
-    [
-        (1, "vertex", "1 vertex"),
-        (2, "mesh", "2 meshes"),
-        (0, "frame", "0 frames"),
-        (1024, "key", "1,024 keys"),
-    ],
-)
-def test_counted(count, noun, said):
-    assert words.counted(count, noun) == said
-
-
 @pytest.mark.parametrize(("count", "said"), [(1, "1 vertex"), (2, "2 vertices")])
-def test_changed_vertices(count, said):
+def test_changed_vertices_are_counted_in_words(count, said):
     rows = {"Sheet": np.arange(9) < count}
     found = dict(changes.Changes(repainted=rows, sculpted=rows).lines([]))
     assert found == {"REPAINTED": f"{said} repainted", "SCULPTED": f"{said} sculpted"}
 
 
 @pytest.mark.parametrize(("count", "said"), [(1, "1 mesh gone"), (2, "2 meshes gone")])
-def test_meshes_that_are_gone(count, said):
+def test_meshes_that_are_gone_are_counted_in_words(count, said):
     assert changes.Changes(removed=count).lines([]) == [("REMOVED", said)]
 
 
-def test_one_held_vertex(sheet):
+def test_one_held_vertex_is_one_vertex(sheet):
     changes.hold_vertices(sheet.meshes[0].data, np.arange(81) == 3, True)
     assert ("VERTEXSEL", "1 vertex") in panel_refit._held_words(sheet.armature)
 
 
-def test_one_vertex_that_lies_elsewhere():
+def test_one_vertex_that_lies_elsewhere_lies():
     mesh = scenes.grid().data
     mesh.calc_loop_triangles()
     rest, corners = scenes.positions(mesh), np.array([t.vertices for t in mesh.loop_triangles])

@@ -91,7 +91,7 @@ void test_check_says(const char *file, int line, const char *what, const char *t
 static int asked_for(const Test *test, int words, char **word) {
     int named = 0;
     for (int i = 0; i < words; i++) {
-        if (strcmp(word[i], "-v") == 0) {
+        if (word[i][0] == '-') {
             continue;
         }
         named = 1;
@@ -102,9 +102,9 @@ static int asked_for(const Test *test, int words, char **word) {
     return !named;
 }
 
-/* -1 failed, 0 skipped, 1 passed */
-static int run(const Test *test, int verbose) {
-    double began = clock_seconds();
+typedef enum Result { FAILED, SKIPPED, PASSED } Result;
+
+static Result run(const Test *test) {
     current = test;
     current_case[0] = '\0';
     failures = 0;
@@ -116,29 +116,56 @@ static int run(const Test *test, int verbose) {
     if (skipped != NULL) {
         printf("skipped %s: %s\n", test->name, skipped);
     }
-    if (verbose) {
-        printf("%8.3f s  %s\n", clock_seconds() - began, test->name);
+    return failures > 0 ? FAILED : skipped != NULL ? SKIPPED : PASSED;
+}
+
+/* The tests whose names come in, one a line; each is answered with a line of its own. */
+static int run_as_told(void) {
+    static const char *const WORDS[] = {"failed", "skipped", "passed"};
+    char line[200];
+    while (fgets(line, sizeof line, stdin) != NULL) {
+        const Test *test = tests;
+        double began = clock_seconds();
+        line[strcspn(line, "\r\n")] = '\0';
+        while (test != NULL && strcmp(test->name, line) != 0) {
+            test = test->next;
+        }
+        printf("= %s %.3f\n", WORDS[test != NULL ? run(test) : FAILED], clock_seconds() - began);
+        fflush(stdout);
     }
-    fflush(stdout);
-    return failures > 0 ? -1 : skipped == NULL;
+    return 0;
 }
 
 int main(int argc, char **argv) {
-    int passed = 0, failed = 0, left_out = 0, verbose = 0;
+    int count[] = {0, 0, 0};
+    int verbose = 0, list = 0;
     double began = clock_seconds();
     for (int i = 1; i < argc; i++) {
         verbose |= strcmp(argv[i], "-v") == 0;
+        list |= strcmp(argv[i], "-l") == 0;
+        if (strcmp(argv[i], "-i") == 0) {
+            return run_as_told();
+        }
     }
     for (const Test *test = tests; test != NULL; test = test->next) {
-        int result;
+        double start = clock_seconds();
         if (!asked_for(test, argc - 1, argv + 1)) {
             continue;
         }
-        result = run(test, verbose);
-        passed += result > 0;
-        failed += result < 0;
-        left_out += result == 0;
+        if (list) {
+            printf("%s\n", test->name);
+            continue;
+        }
+        count[run(test)]++;
+        if (verbose) {
+            printf("%8.3f s  %s\n", clock_seconds() - start, test->name);
+        }
+        fflush(stdout);
     }
-    printf("%d passed, %d failed, %d skipped in %.2f s\n", passed, failed, left_out, clock_seconds() - began);
-    return failed > 0 || passed + left_out == 0;
+    if (list) {
+        return 0;
+    }
+    printf("%d passed, %d failed, %d skipped in %.2f s\n", count[PASSED], count[FAILED], count[SKIPPED],
+           clock_seconds() - began);
+    return count[FAILED] > 0 || count[PASSED] + count[SKIPPED] == 0;
 }

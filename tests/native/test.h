@@ -8,7 +8,8 @@
  * One page of our own instead of cmocka, Check or Unity: it builds on three platforms with nothing
  * to install, and what those add (mocks, forks, XML) is not used here. Checks print file:line and go
  * on; they belong on the main thread. The runner takes words and runs the tests whose name or file
- * holds one of them; -v names every test with its seconds. */
+ * holds one of them; -v names every test with its seconds, -l only lists them, and with -i their names
+ * come from tools/test_c.py, which keeps all processors busy. */
 #ifndef OSSIFY_TEST_H
 #define OSSIFY_TEST_H
 

@@ -1,6 +1,15 @@
+"""The add-on's rooms that need no Blender, as parts of the package `ossify`; its own opening needs one."""
+
+import sys
+import types
+from pathlib import Path
+
 import pytest
 
 import made_up
+
+ossify = sys.modules["ossify"] = types.ModuleType("ossify")
+ossify.__path__ = [str(Path(__file__).resolve().parents[2] / "addon")]
 
 
 @pytest.fixture(scope="module")

@@ -5,25 +5,10 @@ import pytest
 from ossify import native
 from ossify.skeleton import limbs, placement
 
+from skeletons import skeleton_of
+
 NO_FACES = np.empty((0, 3), int)
 SPREAD = np.array([[x, y, z] for x in (-0.1, 0.1) for y in (-0.1, 0.1) for z in (0.05, 0.5, 0.95)])
-
-
-def skeleton_of(parents, joints, **more):
-    count = len(parents)
-    plain = {
-        "root": int(np.flatnonzero(np.array(parents) < 0)[0]),
-        "parents": np.array(parents),
-        "joints": np.array(joints, float),
-        "kinds": ["root" if parent < 0 else "ball" for parent in parents],
-        "axes": np.zeros((count, 3)),
-        "angles": np.full(count, 0.5),
-        "drifts": np.zeros(count),
-        "mirrors": np.full(count, -1),
-        "plane": None,
-        "message": "",
-    }
-    return native.Skeleton(**{**plain, **more})
 
 
 def laid(skeleton, parts, dense=None):
@@ -200,3 +185,20 @@ def test_a_limb_does_not_depend_on_the_order_of_bones(order):
     _, leading = laid(skeleton, [PERSON[b] for b in order])
     assert leading[number[2]] == number[4]  # the trunk goes on where the arm hangs, and the hand branches off
     assert leading[number[0]] == number[1]
+
+
+@pytest.mark.parametrize("share", [0.1, 2.0], ids=["jaw", "neck"])
+def test_a_bone_does_not_end_at_a_small_part_inside_of_what_it_moves(share):
+    """A neck along z, what it carries from z = 1 to 2, and a last bone whose joint is just above z = 1."""
+    heights = np.concatenate([np.linspace(0, 1, 50), np.linspace(1, 2, 100), np.full(int(100 * share), 1.2)])
+    points = np.stack([0 * heights, 0.1 * np.sin(np.arange(len(heights))), heights], -1)
+    dense = np.zeros((len(points), 3))
+    dense[:50, 0] = dense[50:150, 1] = dense[150:, 2] = 1
+    joints = np.array([(0, 0, 0), (0, 0, 1), (0, 0, 1.1)], float)
+    bare = np.zeros(3)
+    skeleton = native.Skeleton(
+        *(0, np.array([-1, 0, 1]), joints, ["root", "ball", "ball"], np.zeros((3, 3)), bare, bare),
+        *(np.full(3, -1), None, ""),
+    )
+    leading = limbs.leads(skeleton, limbs.Region.of(points, dense, np.empty((0, 3), int)), 0.01)
+    assert leading.tolist() == [1, -1 if share < 1 else 2, -1]

@@ -1,0 +1,174 @@
+"""Everything a change must pass: python tools/check.py (.ci/run calls it when what it needs is there)
+
+Checks that use all processors by themselves come first, one after the other; then the others side by side,
+one a processor. The first that fails ends all of it. What each says is printed when it has ended; last come
+the seconds, on the clock and of processors, and what was left out.
+"""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+from cache import ROOT
+
+WHOLE = 60 * 60  # seconds for everything; a good run on two processors takes less than half of that
+WORTH_REPEATING = re.compile(r"(FAILED )?(tests|window) in Blender|skipped |\d+ passed")
+
+
+HAS_GCOV = shutil.which(os.environ.get("GCOV", "gcov")) is not None
+HAS_CLANG = "--without-clang" not in sys.argv
+LEFT_OUT = {
+    "skipped coverage: there is no gcov": not HAS_GCOV,
+    "skipped fuzz and clang's warnings: there is no clang with libFuzzer, and it could not be installed": (
+        not HAS_CLANG
+    ),
+}
+
+
+class Part(NamedTuple):
+    name: str
+    limit: int  # seconds
+    commands: list
+
+
+class Done(NamedTuple):
+    name: str
+    passed: bool
+    wall: float
+    processors: float
+    lines: list  # of what it said, those to say again
+
+
+def make(*arguments):
+    """On one processor: other parts have the others."""
+    return ["make", "-j1", *arguments]
+
+
+def first_parts():
+    return [
+        Part("lint", 900, [["make", "lint"]]),  # and the development environment, when there is none yet
+        Part("tests", 1500, [["make", "test"]]),
+    ]
+
+
+def blender(name, part):
+    return [sys.executable, "tools/test_blenders.py", "--parts", part, "--", name]
+
+
+def other_parts():
+    """The longest first. What writes the same files is one part."""
+    yield Part("windows in Debian's Blenders", 3000, [blender("trixie", "window"), blender("sid", "window")])
+    yield Part("thread sanitizer", 1500, [make("test-threads")])
+    yield Part(
+        "extensions for every platform, their bytes, and tests for Windows",
+        1800,
+        [make("extensions"), make("test-rebuild"), make("test-windows")],
+    )
+    for name in ("4.5", "trixie", "sid"):  # `make test` takes the oldest and the newest package
+        yield Part(f"tests in Blender {name}", 1500, [blender(name, "tests")])
+    yield Part("address and undefined-behaviour sanitizers", 1500, [make("test-address")])
+    if HAS_GCOV:
+        yield Part("coverage", 900, [make("coverage")])
+    if HAS_CLANG:
+        yield Part("warnings of clang", 600, [make("lib", "CC=clang", "config=debug")])
+        yield Part("fuzz, one minute", 600, [make("fuzz", "FUZZ_SECONDS=60")])
+
+
+class Checks:
+    """Parts that were run, and those that are at it."""
+
+    def __init__(self):
+        self.began, self.done, self.running = time.monotonic(), [], set()
+        self.lock, self.failed = threading.Lock(), False
+
+    def _run_one(self, command, until, said, environment):
+        """The exit code, None when it was not done in time; the processors' seconds"""
+        process = subprocess.Popen(
+            command, cwd=ROOT, env=environment, stdout=said, stderr=said, stdin=subprocess.DEVNULL,
+            start_new_session=True,
+        )  # fmt: skip
+        with self.lock:
+            self.running.add(process.pid)
+        in_time = threading.Timer(max(until - time.monotonic(), 0), kill, [process.pid])
+        in_time.start()
+        _, status, used = os.wait4(process.pid, 0)
+        with self.lock:
+            self.running.discard(process.pid)
+        was_late = not in_time.is_alive()
+        in_time.cancel()
+        kill(process.pid)  # what it left behind
+        process.returncode = os.waitstatus_to_exitcode(status)
+        return None if was_late else process.returncode, used.ru_utime + used.ru_stime
+
+    def run(self, part, environment=None):
+        if self.failed:
+            return
+        began, processors, code = time.monotonic(), 0.0, 0
+        until = min(began + part.limit, self.began + WHOLE)
+        with tempfile.TemporaryFile("w+", errors="replace") as said:
+            for command in part.commands:
+                code, used = self._run_one(command, until, said, os.environ | (environment or {}))
+                processors += used
+                if code != 0:
+                    break
+            said.seek(0)
+            text = said.read()
+        with self.lock:
+            if self.failed:
+                return  # it was ended because of another
+            print(f"\n== {part.name}\n{text}", flush=True)
+            if code is None:
+                print(f"== {part.name}: not done within {until - began:.0f} s")
+            wall = time.monotonic() - began
+            lines = [line for line in text.splitlines() if WORTH_REPEATING.match(line)]
+            self.done.append(Done(part.name, code == 0, wall, processors, lines))
+            if code != 0:
+                self.failed = True
+                for pid in self.running:
+                    kill(pid)
+
+    def run_all(self):
+        for part in first_parts():
+            self.run(part)
+        alone = {"JOBS": "1"}
+        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+            for ended in [pool.submit(self.run, part, alone) for part in other_parts()]:
+                ended.result()
+
+    def tell(self):
+        print(f"\n== {'FAILED' if self.failed else 'passed'}")
+        print(" clock  processors")
+        for part in self.done:
+            failed = "" if part.passed else ": FAILED"
+            print(f"{part.wall:5.0f} s {part.processors:5.0f} s  {part.name}{failed}")
+        all_used = sum(part.processors for part in self.done)
+        print(f"{time.monotonic() - self.began:5.0f} s {all_used:5.0f} s  in all")
+        again = [line for part in self.done for line in part.lines]
+        again += [sentence for sentence, is_so in LEFT_OUT.items() if is_so]
+        print("\n".join(dict.fromkeys(again)), flush=True)
+
+
+def kill(group):
+    try:
+        os.killpg(group, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+
+
+def main():
+    checks = Checks()
+    checks.run_all()
+    checks.tell()
+    sys.exit(checks.failed)
+
+
+if __name__ == "__main__":
+    main()

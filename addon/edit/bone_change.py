@@ -17,11 +17,11 @@ from .. import native
 from ..base.refusal import Refusal
 from ..base.steps import Step
 from ..record import amend, changes
-from ..rig import actions, carriers, channels, other_clips, played, rewrite, roles, standing
+from ..rig import actions, carriers, channels, other_clips, played, rewrite, roles, standing, weights
 from ..rig.armature import GOLDEN, paint
 from ..rig.keying import tolerance_of
 from ..rig.stand import Standing
-from . import edits, local_fit, quadrics
+from . import edits, local_fit
 from .local_fit import Fit
 from .painting import error_words
 
@@ -126,8 +126,8 @@ def _write_followers(subject: Standing, change: Change) -> None:
         lost = standing.painted(obj, change.removed).astype(np.float64)
         rows = np.flatnonzero(lost.any(axis=1))
         present = standing.painted(obj, names)[rows].astype(np.float64) + lost[rows] @ heirs
-        bones = quadrics.widest(present, most)
-        rewrite.write_weights(obj, rows, bones, quadrics.at(present, bones), names)
+        bones = weights.strongest(present, most)
+        rewrite.write_weights(obj, rows, bones, weights.at(present, bones), names)
         for name in change.removed:
             if name in obj.vertex_groups:
                 obj.vertex_groups.remove(obj.vertex_groups[name])
@@ -146,8 +146,8 @@ def _write_weights(subject: Standing, change: Change, rewritten: np.ndarray) -> 
     locked = dict(zip(subject.names, subject.holds.groups, strict=True))
     held = np.array([locked.get(name, False) for name in fit.names], bool)
     rows = np.flatnonzero(rewritten)
-    bones = quadrics.widest(fit.weights[rows])
-    values, at = quadrics.at(fit.weights[rows], bones), subject.rows[rows]
+    bones = weights.strongest(fit.weights[rows])
+    values, at = weights.at(fit.weights[rows], bones), subject.rows[rows]
     for obj, part in zip(subject.skin.meshes, subject.skin.slices, strict=True):
         for name in change.removed:
             if name in obj.vertex_groups:

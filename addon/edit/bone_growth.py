@@ -80,7 +80,7 @@ def _reach(head: np.ndarray, tail: np.ndarray, otherwise: np.ndarray, size: floa
 def add_at_worst(context, armature) -> Generator[Step, None, bone_change.Edited]:
     """One bone more, where the error is most: it hangs from the bone that it takes the most from."""
     subject = yield from edits.read(context, armature)
-    before = edits.error(subject, edits.quadrics(subject))
+    before = edits.error(subject)
     grown, touched = _grown(subject, None)
     count, old = len(subject.names), subject.weights()
     donor = int((old * grown.dense_weights()[:, count:]).sum(axis=0).argmax())
@@ -191,7 +191,7 @@ def split(context, armature, name: str) -> Generator[Step, None, bone_change.Edi
             f"The weights of {name} are held, so that it cannot be split: unlock its vertex group, or let go"
             " of the bone."
         )
-    before = edits.error(subject, edits.quadrics(subject))
+    before = edits.error(subject)
     grown, touched = _grown(subject, b)
     new = next_name(subject.armature, name)
     free = (grown.dense_weights()[:, touched] > 0).any(axis=1)

@@ -67,7 +67,7 @@ def merge(
             f"The weights of {kept} are held, so that it cannot take those of other bones: unlock its vertex"
             " group, let go of the bone, or merge into another."
         )
-    before = edits.error(subject, edits.quadrics(subject))
+    before = edits.error(subject)
     dense = subject.weights()
     dense[:, target] += dense[:, sources].sum(axis=1)
     left = np.setdiff1d(np.arange(len(subject.names)), sources)

@@ -142,7 +142,7 @@ def find_useless(context, armature, tolerance: float) -> Generator[Step, None, U
     subject = yield from edits.read(context, armature)
     if any(item.held for item in subject.armature.ossify.frames):
         raise Refusal(FRAMES.format(armature=subject.armature.name))
-    before, safe = edits.error(subject, edits.quadrics(subject)), protected(subject)
+    before, safe = edits.error(subject), protected(subject)
     found = Useless(subject, [], list(range(len(subject.names))), subject.rig(), before, before)
     while len(found.left) > 1:
         yield step("Solving", _span(found)[0])

@@ -22,7 +22,6 @@ from ..refit import facts, refit_check
 from ..rig import heat, played, standing
 from ..rig.stand import Standing
 from ..rig.trial import keyed_of
-from .quadrics import Quadrics, at, widest
 
 _MODES = {"EDIT": "Edit Mode", "SCULPT": "Sculpt Mode"}
 
@@ -57,15 +56,10 @@ def wake(subject: Standing) -> None:
     reading.wake(subject)
 
 
-def quadrics(subject: Standing) -> Quadrics:
-    return Quadrics(subject.transforms, subject.rest, subject.frames)
-
-
-def error(subject: Standing, forms: Quadrics) -> float:
+def error(subject: Standing) -> float:
     """Root mean square in percent of the size, with the weights that Blender uses."""
-    weights = subject.skin.weights[subject.skin.moved]
-    bones = widest(weights)
-    return 100 * forms.rms(bones, at(weights, bones)) / subject.size
+    rig = subject.rig(subject.skin.weights[subject.skin.moved])
+    return 100 * native.evaluate(rig.rest, subject.frames, rig, replay=False).rms / subject.size
 
 
 def _subject(place: Place, armature, seen: changes.Seen) -> Standing:

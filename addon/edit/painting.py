@@ -13,18 +13,19 @@ import bpy
 import numpy as np
 
 from .. import native
+from ..base import tolerances
 from ..base.handles import Handle, was_changed
 from ..base.meshes import matrix_of, positions, triangles_of
 from ..base.refusal import Refusal
-from ..base.steps import Step, each, step
+from ..base.steps import Step, step, watch
 from ..base.words import counted
 from ..motion import matching
 from ..record import changes
-from ..rig import skin, standing
+from ..rig import skin, standing, weights
 from ..rig.rewrite import write_weights
 from ..rig.stand import Standing
 from ..skeleton.mirror import oriented
-from . import edits, quadrics, smoothing
+from . import edits
 
 _UNTOUCHED = 1e-7  # weights nearer than this are equal
 _TWIN = 0.9  # share of a corner, from which on a mirrored vertex is that corner's twin
@@ -93,8 +94,8 @@ def write(subject: Standing, dense: np.ndarray) -> int:
     """New weights [v][b] of sum 1; only vertices that change are written. How many those are."""
     edits.wake(subject)
     changed = np.flatnonzero((np.abs(dense - subject.weights()) > _UNTOUCHED).any(axis=1))
-    bones = quadrics.widest(dense[changed])
-    values, at = quadrics.at(dense[changed], bones), subject.rows[changed]
+    bones = weights.strongest(dense[changed])
+    values, at = weights.at(dense[changed], bones), subject.rows[changed]
     for obj, rows in zip(subject.skin.meshes, subject.skin.slices, strict=True):
         mine = (at >= rows.start) & (at < rows.stop)
         here = at[mine] - rows.start
@@ -114,7 +115,25 @@ def _most(subject: Standing) -> int:
     return subject.armature.ossify.settings.influences
 
 
-# ---- smooth
+# ---- smooth and prune
+
+
+def _painted_by(verb, subject: Standing, free, *how, **named) -> Generator[Step, None, np.ndarray]:
+    """[v][b] weights as a verb of the library paints them, on free vertices [v] and beside locked groups"""
+    rig, dense = subject.rig(), subject.weights()
+    given = dataclasses.replace(
+        rig, held_vertices=(~free).astype(np.uint8), held_groups=subject.holds.groups.astype(np.uint8)
+    )
+    job = native.Job.start(verb, rig.rest, subject.frames, subject.triangles, given, *how, **named)
+    found, _info = yield from watch(job, subject, 0.0, 1.0)
+    wide = rig.influence_bones.shape[1]
+    changed = (found.influence_bones[:, wide:] >= 0).any(axis=1)
+    changed |= (found.influence_bones[:, :wide] != rig.influence_bones).any(axis=1)
+    changed |= (found.influence_weights[:, :wide] != rig.influence_weights).any(axis=1)
+    dense[changed] = weights.dense(found.influence_bones, found.influence_weights, len(subject.names))[
+        changed
+    ]
+    return dense
 
 
 def smooth(
@@ -122,58 +141,32 @@ def smooth(
 ) -> Generator[Step, None, Painted]:
     """Smooths over the surface as far as the error grows by no more than the budget, percent of the size."""
     subject = yield from edits.read(context, armature)
-    free, dense, forms = chosen(subject, only), subject.weights(), edits.quadrics(subject)
-    before = edits.error(subject, forms)
-    smoothing_steps = smoothing.smooth(
-        forms,
-        smoothing.Ring(subject.triangles, len(dense)),
-        dense,
-        budget / 100 * subject.size,
-        _most(subject),
-        rounds,
-        free,
-        subject.holds.groups,
+    free, before = chosen(subject, only), edits.error(subject)
+    distance, most = budget / 100 * subject.size, _most(subject)
+    smoothed = yield from _painted_by(
+        native.smooth_weights, subject, free, distance, influences=most, rounds=rounds
     )
-    smoothed = yield from each("Solving", smoothing_steps)
     yield step("Building", 0.0)
     return _measured(subject, before, write(subject, smoothed))
 
 
-# ---- prune
-
-
-def pruned(forms: quadrics.Quadrics, dense, most: int, free, locked) -> np.ndarray:
-    """[v][b] at most so many influences; what goes costs the least, and what is left is solved again."""
-    result = dense.copy()
-    rows = np.flatnonzero(free & ((dense > 0).sum(axis=1) > most))
-    if not len(rows):
-        return result
-    bones = quadrics.widest(dense[rows])
-    values = quadrics.at(dense[rows], bones)
-    fixed = np.where(locked[bones], values, 0)
-    room = most - (fixed > 0).sum(axis=1)
-    over = rows[(room < 1) & (fixed.sum(axis=1) < 1 - _UNTOUCHED)]
-    if len(over):
-        who = "1 vertex has" if len(over) == 1 else f"{len(over)} vertices have"
+def _check_room(subject: Standing, free: np.ndarray, most: int) -> None:
+    """Refuses when locked groups leave no influence for the weight that is left beside them."""
+    fixed = np.where(subject.holds.groups, subject.weights(), 0)[free]
+    over = int((((fixed > 0).sum(axis=1) >= most) & (fixed.sum(axis=1) < 1 - tolerances.WEIGHT)).sum())
+    if over:
+        who = "1 vertex has" if over == 1 else f"{over} vertices have"
         raise Refusal(
             f"{who} more than {most - 1} weights in locked groups: unlock some, or allow more influences."
         )
-    q, left = quadrics.beside(forms.forms(rows, bones), fixed)
-    support = (bones >= 0) & ~locked[bones]
-    some = np.flatnonzero(support.any(axis=1) & (room > 0))
-    shares = np.zeros_like(values)
-    shares[some] = quadrics.drop(q[some], support[some], values[some], room[some])
-    result[rows] = quadrics.spread(bones, fixed + left[:, None] * shares, dense.shape[1])
-    return result
 
 
 def prune(context, armature, most: int, only: str | None = None) -> Generator[Step, None, Painted]:
-    """At most so many influences on each vertex."""
+    """At most so many influences on each vertex; those go that cost least."""
     subject = yield from edits.read(context, armature)
-    free, dense, forms = chosen(subject, only), subject.weights(), edits.quadrics(subject)
-    before = edits.error(subject, forms)
-    yield step("Solving", 0.5)
-    fewer = pruned(forms, dense, most, free, subject.holds.groups)
+    free, before = chosen(subject, only), edits.error(subject)
+    _check_room(subject, free, most)
+    fewer = yield from _painted_by(native.prune_weights, subject, free, most)
     yield step("Building", 0.0)
     return _measured(subject, before, write(subject, fewer))
 
@@ -183,9 +176,10 @@ def prune(context, armature, most: int, only: str | None = None) -> Generator[St
 
 def _bounded(dense: np.ndarray, most: int) -> np.ndarray:
     """The strongest influences, of sum 1."""
-    bones = quadrics.widest(dense, most)
-    values = quadrics.at(dense, bones)
-    return quadrics.spread(bones, values / values.sum(axis=1, keepdims=True), dense.shape[1])
+    bones = weights.strongest(dense, most)
+    values = weights.at(dense, bones)
+    shares = values / values.sum(axis=1, keepdims=True)
+    return weights.dense(bones, shares, dense.shape[1], np.float64)
 
 
 def _skeleton(subject: Standing, plane: str) -> native.Skeleton:
@@ -295,11 +289,11 @@ def _found_on_rig(armature, source: standing.Skin, copy, limit: float) -> matchi
 
 def _put(copy, armature, names: list[str], new: np.ndarray) -> None:
     """Weights [v][b], in groups of their own, and the modifier."""
-    bones = quadrics.widest(new)
+    bones = weights.strongest(new)
     for name in names:
         if name in copy.vertex_groups:
             copy.vertex_groups.remove(copy.vertex_groups[name])
-    write_weights(copy, np.arange(len(new)), bones, quadrics.at(new, bones), names)
+    write_weights(copy, np.arange(len(new)), bones, weights.at(new, bones), names)
     if not any(m.type == "ARMATURE" and m.object == armature for m in copy.modifiers):
         skin.bind(copy, armature)
 

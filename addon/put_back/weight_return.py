@@ -15,9 +15,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..base import tolerances
-from ..edit import quadrics
 from ..record import changes, memory
-from ..rig import rewrite, standing
+from ..rig import rewrite, standing, weights
 
 
 def _held_groups(armature, obj, names: list[str]) -> np.ndarray:
@@ -34,8 +33,8 @@ def write(armature, obj, rows: np.ndarray, wanted: np.ndarray, names: list[str])
     other = (np.abs(wanted - present) > 1e-6).any(axis=1) & (wanted.sum(axis=1) > 0)
     rows, wanted, present = rows[other], wanted[other].astype(np.float32), present[other]
     if held.any():
-        bones = quadrics.widest(wanted)
-        rewrite.write_weights(obj, rows, bones, quadrics.at(wanted, bones), names, held, present)
+        bones = weights.strongest(wanted)
+        rewrite.write_weights(obj, rows, bones, weights.at(wanted, bones), names, held, present)
     elif len(rows):
         rewrite.replace_weights(obj, rows, wanted, names, present, held)
         obj.data.update()

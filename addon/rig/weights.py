@@ -1,4 +1,5 @@
-"""The solver's weights as vertex groups want them."""
+"""Weights as the solver has them, a row of bones and weights a vertex (-1 unused), as vertex groups want
+them, and with a column for every bone."""
 
 from __future__ import annotations
 
@@ -29,9 +30,22 @@ def exact(influence_bones, influence_weights, whole=None) -> tuple[np.ndarray, n
     return bones, weights
 
 
-def dense(bones: np.ndarray, weights: np.ndarray, count: int) -> np.ndarray:
-    """[v][b] float32"""
-    result = np.zeros((len(bones), count), np.float32)
+def strongest(dense: np.ndarray, most: int | None = None) -> np.ndarray:
+    """[v][k] the bones of each vertex of weights [v][b], the strongest first, at most so many"""
+    count = max(int((dense > 0).sum(axis=1).max(initial=0)), 1)
+    count = count if most is None else min(count, most)
+    bones = np.argsort(-dense, axis=1, kind="stable")[:, :count]
+    return np.where(np.take_along_axis(dense, bones, axis=1) > 0, bones, -1)
+
+
+def at(dense: np.ndarray, bones: np.ndarray) -> np.ndarray:
+    """[v][k] the weights of these bones"""
+    return np.where(bones >= 0, np.take_along_axis(dense, np.maximum(bones, 0), axis=1), 0.0)
+
+
+def dense(bones: np.ndarray, weights: np.ndarray, count: int, dtype=np.float32) -> np.ndarray:
+    """[v][b]"""
+    result = np.zeros((len(bones), count), dtype)
     rows, columns = np.nonzero(bones >= 0)
     result[rows, bones[rows, columns]] = weights[rows, columns]
     return result

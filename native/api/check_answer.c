@@ -1,5 +1,5 @@
-/* check_answer.c - looks at every number that a verb wrote, before the caller gets it. What is given again must pass the
- * checks of what comes in, so these are the same: finite numbers, bones that there are, weights that sum to 1. A solve
+/* check_answer.c - looks at every number that a verb wrote, before the caller gets it. What is given again must
+ * pass the checks of what comes in, so these are the same: finite numbers, bones that there are, weights that sum to 1. A solve
  * that cannot answer, because what is held leaves no room or because numbers ran out of range, says so. */
 #include "api/check.h"
 

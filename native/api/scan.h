@@ -16,7 +16,7 @@ int64_t scan_positions(Call *call, const float *x, int64_t count);
 int64_t scan_corners(Call *call, const ossify_poses *poses);
 /* Among the 12 * bones numbers of each frame the first that is not finite and within LARGEST. */
 int64_t scan_transforms(Call *call, const ossify_poses *poses, const ossify_rig *rig);
-/* The first vertex with an influence at fault, or whose weights do not sum to 1; only_held: of a vertex that is held. */
+/* The first vertex with an influence at fault, or whose weights do not sum to 1; only_held: if it is held. */
 int64_t scan_weights(Call *call, const ossify_poses *poses, const ossify_rig *rig, int only_held);
 
 typedef enum Fault { NO_FAULT, BONE_UNKNOWN, BONE_TWICE, WEIGHT_OUT_OF_RANGE, WEIGHT_WITHOUT_BONE } Fault;

@@ -4,7 +4,7 @@
 
 #include "core/call.h"
 
-/* What a verb reads. All of it is checked before the verb runs, by check.c and check_arrays.c: none can be forgotten. */
+/* What a verb reads. All of it is checked before the verb runs (check.c, check_arrays.c): none can be forgotten. */
 enum {
     READS_SETTINGS = 1 << 0, /* all; without it the memory functions and the watcher, and there may be none */
     READS_REST = 1 << 1,     /* poses.rest, if there is one */

@@ -13,7 +13,7 @@ int64_t sentence_refuse(ossify_info *info, int64_t status, const char *format, .
 /* Says what is wrong with an argument; 1. */
 #define BAD(info, ...) ((int)(sentence_refuse((info), OSSIFY_BAD_ARGUMENT, __VA_ARGS__) != 0))
 
-/* 1 when something was said: a number outside of least..most; an array that is missing, or not aligned for its items. */
+/* 1 when something was said: a number outside of least..most; an array that is missing, or not aligned. */
 int sentence_bad_range(ossify_info *info, const char *name, int64_t value, int64_t least, int64_t most);
 int sentence_bad_array(ossify_info *info, const char *name, const void *array, size_t item,
                        const char *shape);

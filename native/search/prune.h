@@ -14,7 +14,7 @@ typedef struct Trials {
 int prune_trials(Call *call, const Problem *problem, const Model *model, Trials *trials);
 
 /* Removes bones until `bones` are left, with `between` iterations after each: the one that seems cheapest or,
- * with `trials`, where a part is missing, the one that the others make up for best. Returns 0 when the call must end. */
+ * with `trials`, where a part is missing, the one that the others make up for best. 0 when the call must end. */
 int prune(Descent *descent, int bones, int between, Trials *trials);
 
 #endif

@@ -2,8 +2,9 @@
  *
  * Edges: the maximal spanning tree over how much speaks for a joint between two bones (joint.c), which
  * brings Schaefer & Yuksel's overlap of weights (2007, section 5.1) and Hasler et al.'s joint stability
- * (2010, section 3.3) together; settings.connect asks for one of them alone, as the papers have it. Demanded edges come first, forbidden ones never. With a plane of symmetry
- * an edge counts as much as its mirror image, and joints are mirrored exactly.
+ * (2010, section 3.3) together; settings.connect asks for one of them alone, as the papers have it. Demanded
+ * edges come first, forbidden ones never. With a plane of symmetry an edge counts as much as its mirror image, and
+ * joints are mirrored exactly.
  *
  * Root: Schaefer takes the bone at the centre of mass, Hasler the centre of the graph. Both miss on
  * creatures whose limbs differ; what an animator calls the root is what turns least in space, and by itself

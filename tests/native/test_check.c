@@ -136,6 +136,7 @@ TEST(settings_out_of_range_are_refused) {
     REFUSED("settings.locality is 2", in->settings.locality = 2);
     REFUSED("settings.start is 4: it must be 0..3", in->settings.start = 4);
     REFUSED("settings.connect is 3: it must be 0..2", in->settings.connect = 3);
+    REFUSED("settings.relocate is 3: it must be 0..2", in->settings.relocate = 3);
     REFUSED("settings.budget_kind is 9", in->settings.budget_kind = 9);
     REFUSED("settings.iterations is -1", in->settings.iterations = -1);
     REFUSED("settings.iterations is 1000001", in->settings.iterations = 1000001);

@@ -6,7 +6,9 @@ SEQ.npz holds `frames` [f][v][3] and, as a rule, `rest` [v][3] and `triangles` [
 a rest pose a bind shape is made, without triangles a graph of near vertices is used.
 RIG.npz gets `transforms` [f][b][3][4] (rest to frame), `influence_bones` [v][k] (-1 unused),
 `influence_weights` [v][k] and `rest` [v][3] (as corrected), in the input's own coordinates; with --skeleton
-also `parents` [b] (-1 at the root) and `joints` [b][3] (to the parent, in rest; the root's own origin).
+also `parents` [b] (-1 at the root) and `joints` [b][3] (to the parent, in rest; the root's own origin); with
+--correctives also `fields` [n][v][3] (added to `rest` before skinning) and `coefficients` [f][n] (how much of
+each), and the errors have them in.
 A refusal is one sentence on stderr and exit code 1. Any python3 that has NumPy will do.
 """
 
@@ -66,6 +68,13 @@ def parse(arguments):
     )
     parser.add_argument(
         "--connect", choices=native.CONNECTS, help="what speaks for a joint between two bones"
+    )
+    parser.add_argument("--correctives", type=int, metavar="N", help="fields of what the bones miss")
+    parser.add_argument(
+        "--correctives-budget",
+        type=float,
+        metavar="PERCENT",
+        help="as few as leave that, of the rest's box diagonal (root mean square); --correctives: the most",
     )
     parser.add_argument("--out", metavar="RIG.npz")
     options = parser.parse_args(arguments)
@@ -144,6 +153,31 @@ def with_skeleton(options, sequence, rig, info):
     return rig, skeleton, info, more
 
 
+def with_correctives(options, sequence, rig, info):
+    """The rig with correctives, the info of all and what they are worth. As in the decomposition, the rest is
+    solved along unless it is fixed, and best quality solves the bones again, unless joints hold them."""
+    rest, frames, triangles = sequence
+    settings = dataclasses.replace(settings_of(options), bones=rig.bones, budget_kind="none", budget=0.0)
+    wishes = {
+        "count": native.MAX_CORRECTIVES if options.correctives is None else options.correctives,
+        "solve_rest": settings.rest_mode != "fixed",
+        "refine": settings.quality == "best" and options.skeleton != "articulated",
+    }
+    if options.correctives_budget is not None:
+        wishes |= {"budget_kind": "rms", "budget": options.correctives_budget}
+    correction = native.Correction(**wishes)
+    rig, worth, found = native.correct(rest, frames, triangles, rig, correction, settings)
+    stages = {name: seconds + found.stage_seconds[name] for name, seconds in info.stage_seconds.items()}
+    more = {
+        "correctives": len(worth.gains),
+        "correct_seconds": found.seconds,
+        "bare_erms": worth.bare_erms,
+        "gains": [float(gain) for gain in worth.gains],
+    }
+    kept = {"seconds": info.seconds, "iterations": info.iterations, "stage_seconds": stages}
+    return rig, found._replace(**kept), more
+
+
 def report(info):
     stages = {name: round(seconds, 6) for name, seconds in info.stage_seconds.items()}
     values = {
@@ -175,17 +209,19 @@ def refuse_unwritable(path, sequence):
         raise Refusal(f"{path} is the sequence that is read: name another file with --out.")
 
 
+def arrays_of(rig, skeleton):
+    names = ["transforms", "influence_bones", "influence_weights", "rest"]
+    arrays = {name: getattr(rig, name) for name in names}
+    if rig.fields is not None:
+        arrays |= {"fields": rig.fields, "coefficients": rig.coefficients}
+    if skeleton is not None:
+        arrays |= {"parents": skeleton.parents, "joints": skeleton.joints}
+    return arrays
+
+
 def write_rig(path, rig, skeleton):
-    joined = {} if skeleton is None else {"parents": skeleton.parents, "joints": skeleton.joints}
     with whole.replacing(path) as part, open(part, "wb") as file:
-        np.savez(
-            file,
-            transforms=rig.transforms,
-            influence_bones=rig.influence_bones,
-            influence_weights=rig.influence_weights,
-            rest=rig.rest,
-            **joined,
-        )
+        np.savez(file, **arrays_of(rig, skeleton))
 
 
 def solve(arguments):
@@ -200,6 +236,9 @@ def solve(arguments):
         solved = info.seconds
         rig, skeleton, info, more = with_skeleton(options, sequence, rig, info)
         info = info._replace(seconds=solved)
+    if options.correctives is not None or options.correctives_budget is not None:
+        rig, info, worth = with_correctives(options, sequence, rig, info)
+        more |= worth
     if out:
         write_rig(out, rig, skeleton)
     print(json.dumps({**report(info), **more}), flush=True)

@@ -4,7 +4,9 @@
  *
  *     x[f][v]  ~  sum_k  weight[v][k] * transforms[f][bone[v][k]] * p~[v]
  *
- * Letters everywhere: v vertex, f frame, b bone, k influence. Arrays are C order
+ * and with correctives p[f][v] = rest[v] + sum_n coefficients[f][n] * fields[n][v] in place of the rest.
+ *
+ * Letters everywhere: v vertex, f frame, b bone, k influence, n corrective. Arrays are C order
  * and belong to the caller. Positions and weights are float; transforms are
  * double, because far from the origin rotation * rest and the translation cancel.
  *
@@ -33,7 +35,12 @@ extern "C" {
 #define OSSIFY_API
 #endif
 
-enum { OSSIFY_MESSAGE_LENGTH = 256, OSSIFY_MAX_INFLUENCES = 16, OSSIFY_MAX_BONES = 1024 };
+enum {
+    OSSIFY_MESSAGE_LENGTH = 256,
+    OSSIFY_MAX_INFLUENCES = 16,
+    OSSIFY_MAX_BONES = 1024,
+    OSSIFY_MAX_CORRECTIVES = 256
+};
 
 /* status */
 enum {
@@ -98,7 +105,8 @@ enum {
     OSSIFY_STAGE_REFINE = 3,   /* descent on all vertices and frames */
     OSSIFY_STAGE_FINISH = 4,   /* last weights, measured error */
     OSSIFY_STAGE_SKELETON = 5, /* edges, joints, root; bones that only turn about joints */
-    OSSIFY_STAGES = 6
+    OSSIFY_STAGE_CORRECT = 6,  /* correctives */
+    OSSIFY_STAGES = 7
 };
 
 /* What was observed. */
@@ -182,6 +190,10 @@ typedef struct ossify_rig {
     const uint8_t *held_groups;     /* [bones] not 0: the bone's weights are held on every vertex, also where
                                      * it has none */
     const uint8_t *held_rest;       /* [v] not 0: the vertex's rest position is held */
+    int64_t corrective_capacity;    /* n of the arrays; 0: none */
+    int64_t correctives;  /* in use; must be 0 for verbs that solve bones, which know nothing of them */
+    float *fields;        /* [n][v][3] added to the rest before it is skinned */
+    double *coefficients; /* [f][n] how much of each */
 } ossify_rig;
 
 /* skeleton.joint_kinds */
@@ -266,6 +278,34 @@ typedef struct ossify_evaluation {
     int64_t worst_frame;
 } ossify_evaluation;
 
+/* correction.support */
+enum {
+    OSSIFY_SUPPORT_WHOLE = 0, /* a field may act everywhere */
+    OSSIFY_SUPPORT_JOINTS = 1 /* it acts around one joint and fades out with the weights of its two bones */
+};
+
+/* What correctives shall be. See docs/correctives.md. */
+typedef struct ossify_correction {
+    int64_t struct_size;
+    int64_t count;          /* 0..OSSIFY_MAX_CORRECTIVES in all; with a budget: the most allowed. 5 */
+    int64_t budget_kind;    /* OSSIFY_BUDGET_NONE: `count` is the count; OSSIFY_BUDGET_RMS or _MAXIMUM */
+    double budget;          /* percent of the diagonal of the rest's bounding box: the fewest that meet it */
+    int64_t support;        /* OSSIFY_SUPPORT_WHOLE */
+    double smoothness;      /* 0..1000, 0: how strongly fields follow their neighbours, for noisy poses */
+    int64_t solve_rest;     /* 0: the rest is held; 1: solved with the fields, as settings.rest_mode says */
+    int64_t refine;         /* 0: bones and weights are held; 1: solved with the fields, each by itself */
+    const int32_t *parents; /* [bones], -1 at a root; for OSSIFY_SUPPORT_JOINTS. NULL: every bone by itself */
+    const uint8_t *held_coefficients; /* [rig.correctives as it comes in] not 0: they stay; NULL: none */
+} ossify_correction;
+
+/* Of ossify_correct. Arrays may be NULL. */
+typedef struct ossify_corrected {
+    int64_t struct_size;
+    int32_t *joints;  /* [rig.corrective_capacity] the bone at whose joint a field acts, -1: everywhere */
+    double *gains;    /* [rig.corrective_capacity] by how much info.rms_percent would rise without it */
+    double bare_erms; /* of the rig without correctives */
+} ossify_corrected;
+
 /* Where ossify_add_bone puts the bone. */
 typedef struct ossify_place {
     int64_t struct_size;
@@ -303,7 +343,8 @@ enum {
     OSSIFY_ADD_BONE = 5,       /* options: ossify_place */
     OSSIFY_PRUNE_WEIGHTS = 6,  /* options: ossify_fewer */
     OSSIFY_SMOOTH_WEIGHTS = 7, /* options: ossify_smoother */
-    OSSIFY_VERBS = 8
+    OSSIFY_CORRECT = 8,        /* options: ossify_correction, result: ossify_corrected */
+    OSSIFY_VERBS = 9
 };
 
 /* What a verb works on; what it has no use for is not looked at. */
@@ -382,6 +423,20 @@ OSSIFY_API int64_t ossify_prune_weights(const ossify_poses *poses, const ossify_
  * Nothing else changes, nor what is held. Memory: 8 bytes times the square of twice the influences a vertex. */
 OSSIFY_API int64_t ossify_smooth_weights(const ossify_poses *poses, const ossify_settings *settings,
                                          ossify_rig *rig, const ossify_smoother *smoother, ossify_info *info);
+
+/* Sets struct_size and the defaults named at each field. */
+OSSIFY_API void ossify_default_correction(ossify_correction *correction);
+
+/* What bones cannot show, as a few displacement fields of the rest pose and how much of each a frame has (EigenSkin,
+ * Kry et al. 2002); see docs/correctives.md. In: a whole rig, whatever `given` says, with room for correction.count
+ * correctives. Fields that come in, rig.correctives of them, are held, and the others are solved around them: with
+ * rig.correctives equal to correction.count only coefficients are solved. Out: rig.correctives, which are fewer where
+ * less is missed, fields, each scaled so that its largest coefficient is 1, and coefficients; if asked for, also the
+ * rest, the weights and the transforms, but nothing that the rig holds. `settings` gives rest_mode, bone_kind, memory,
+ * threads and watcher. info has the correctives in. */
+OSSIFY_API int64_t ossify_correct(const ossify_poses *poses, const ossify_settings *settings, ossify_rig *rig,
+                                  const ossify_correction *correction, ossify_corrected *corrected,
+                                  ossify_info *info);
 
 /* Any verb: what the functions above do. */
 OSSIFY_API int64_t ossify_run(const ossify_request *request, ossify_info *info);

@@ -9,7 +9,19 @@ import numpy as np
 from . import header
 from .arguments import address, as_array, choice, flag, items, noun, pairs, real, whole
 from .errors import OssifyError, refuse
-from .nouns import HELD, Evaluation, Info, Progress, Rig, Settings, Skeleton, Wishes, known
+from .nouns import (
+    HELD,
+    Corrected,
+    Correction,
+    Evaluation,
+    Info,
+    Progress,
+    Rig,
+    Settings,
+    Skeleton,
+    Wishes,
+    known,
+)
 
 
 def progress_of(struct: header.Progress) -> Progress:
@@ -57,11 +69,13 @@ class Call:
         self.info = header.sized(header.Info)
         self.room: Room | None = None  # of the skeleton, for verbs that have one
         self.figures: Figures | None = None  # of an evaluation, likewise
+        self.worth: Worth | None = None  # of correctives, likewise
         self.options: ctypes.Structure | None = None  # a struct of the verb's own
         self.result: ctypes.Structure | None = None
 
-    def make_room(self, given: Rig | None, more: int = 0) -> None:
-        """Arrays for the answer, holding what is given; `more` bones than those have room, too."""
+    def make_room(self, given: Rig | None, more: int = 0, correctives: int = 0) -> None:
+        """Arrays for the answer, holding what is given; `more` bones than those have room, too, and so many
+        correctives."""
         frame_count, vertex_count = self.shape
         given = self._checked(noun("rig", given, Rig, optional=True))
         bones = given.bones
@@ -84,6 +98,7 @@ class Call:
             self.influence_weights[:, : given.influence_bones.shape[1]] = given.influence_weights
         if given.rest is not None:
             self.corrected[:] = given.rest
+        self._make_correctives(given, correctives)
         self.rig = header.sized(
             header.Rig,
             bone_capacity=capacity,
@@ -95,7 +110,20 @@ class Call:
             influence_weights=address(self.influence_weights),
             rest=address(self.corrected),
             **{name: address(array) for name, array in self.held.items()},
+            corrective_capacity=len(self.fields),
+            correctives=0 if given.fields is None else len(given.fields),
+            fields=address(self.fields),
+            coefficients=address(self.coefficients),
         )
+
+    def _make_correctives(self, given: Rig, capacity: int) -> None:
+        frame_count, vertex_count = self.shape
+        held = 0 if given.fields is None else len(given.fields)
+        self.fields = np.zeros((max(held, capacity), vertex_count, 3), np.float32)
+        self.coefficients = np.zeros((frame_count, len(self.fields)))
+        if held:
+            self.fields[:held] = given.fields
+            self.coefficients[:, :held] = given.coefficients
 
     def _checked(self, given: Rig) -> Rig:
         """A given rig as arrays of the right types and shapes; what they hold is the library's to judge."""
@@ -127,6 +155,13 @@ class Call:
         rig.held_vertices = part("held_vertices", np.uint8, "v", vertices)
         rig.held_groups = part("held_groups", np.uint8, "b", rig.bones)
         rig.held_rest = part("held_rest", np.uint8, "v", vertices)
+        rig.fields = part("fields", np.float32, "nvx", None, vertices, 3)
+        correctives = 0 if rig.fields is None else len(rig.fields)
+        if correctives > header.MAX_CORRECTIVES:
+            refuse(f"The given rig has {correctives} correctives; {header.MAX_CORRECTIVES} is the most.")
+        rig.coefficients = part("coefficients", np.float64, "fn", frames, correctives)
+        if rig.coefficients is None:
+            rig.coefficients = np.zeros((frames, correctives))
         return rig
 
     def request(self, verb: str) -> header.Request:
@@ -153,10 +188,18 @@ class Call:
 
     def rig_found(self) -> Rig:
         transforms = np.ascontiguousarray(self.transforms[:, : self.rig.bones])
-        return Rig(transforms, self.influence_bones, self.influence_weights, self.corrected)
+        rig = Rig(transforms, self.influence_bones, self.influence_weights, self.corrected)
+        count = self.rig.correctives
+        if count:
+            rig.fields = self.fields[:count]
+            rig.coefficients = np.ascontiguousarray(self.coefficients[:, :count])
+        return rig
 
     def skeleton_found(self) -> Skeleton:
         return self.room.answer(self.message())
+
+    def worth_found(self) -> Corrected:
+        return self.worth.answer(self.rig.correctives)
 
     def info_found(self, seconds: float) -> Info:
         info = self.info
@@ -258,6 +301,26 @@ class Room:
             np.array(self.struct.plane) if self.struct.symmetry else None,
             message,
         )
+
+
+class Worth:
+    """The wishes for correctives and what comes of them: structs, and the arrays they point into."""
+
+    def __init__(self, call: Call, correction: Correction, parents, held_coefficients):
+        room = max(call.rig.corrective_capacity, 1)
+        self.joints, self.gains = np.full(room, -1, np.int32), np.zeros(room)
+        self.options = correction.struct()
+        self.result = header.sized(header.Corrected, joints=address(self.joints), gains=address(self.gains))
+        if parents is not None:
+            self.parents = as_array("parents", parents, np.int32, "b", (call.rig.bones,))
+            self.options.parents = address(self.parents)
+        if held_coefficients is not None:
+            shape = (call.rig.correctives,)
+            self.held = as_array("held_coefficients", held_coefficients, np.uint8, "n", shape)
+            self.options.held_coefficients = address(self.held)
+
+    def answer(self, count: int) -> Corrected:
+        return Corrected(self.joints[:count], self.gains[:count], self.result.bare_erms)
 
 
 class Figures:

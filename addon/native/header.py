@@ -11,7 +11,8 @@ import enum
 MESSAGE_LENGTH = 256
 MAX_INFLUENCES = 16
 MAX_BONES = 1024
-STAGES = ("prepare", "start", "explore", "refine", "finish", "skeleton")
+MAX_CORRECTIVES = 256
+STAGES = ("prepare", "start", "explore", "refine", "finish", "skeleton", "correct")
 
 VERBS = (
     "decompose",
@@ -22,6 +23,7 @@ VERBS = (
     "add_bone",
     "prune_weights",
     "smooth_weights",
+    "correct",
 )
 BONE_KINDS = ("rigid", "flexible")
 QUALITIES = ("draft", "normal", "best")
@@ -32,6 +34,7 @@ RELOCATIONS = ("none", "some", "all")
 BUDGET_KINDS = ("none", "rms", "maximum", "parts")
 JOINT_KINDS = ("root", "ball", "hinge", "stiff", "loose")
 SYMMETRIES = ("none", "found", "given")
+SUPPORTS = ("whole", "joints")
 
 GIVEN_TRANSFORMS = 1
 GIVEN_WEIGHTS = 2
@@ -119,6 +122,10 @@ class Rig(ctypes.Structure):
         ("held_vertices", ctypes.c_void_p),
         ("held_groups", ctypes.c_void_p),
         ("held_rest", ctypes.c_void_p),
+        ("corrective_capacity", ctypes.c_int64),
+        ("correctives", ctypes.c_int64),
+        ("fields", ctypes.c_void_p),
+        ("coefficients", ctypes.c_void_p),
     ]
 
 
@@ -208,6 +215,30 @@ class Smoother(ctypes.Structure):
     ]
 
 
+class Correction(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_int64),
+        ("count", ctypes.c_int64),
+        ("budget_kind", ctypes.c_int64),
+        ("budget", ctypes.c_double),
+        ("support", ctypes.c_int64),
+        ("smoothness", ctypes.c_double),
+        ("solve_rest", ctypes.c_int64),
+        ("refine", ctypes.c_int64),
+        ("parents", ctypes.c_void_p),
+        ("held_coefficients", ctypes.c_void_p),
+    ]
+
+
+class Corrected(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_int64),
+        ("joints", ctypes.c_void_p),
+        ("gains", ctypes.c_void_p),
+        ("bare_erms", ctypes.c_double),
+    ]
+
+
 class Request(ctypes.Structure):
     _fields_ = [
         ("struct_size", ctypes.c_int64),
@@ -234,6 +265,8 @@ STRUCTS = {
     "ossify_costs": Costs,
     "ossify_fewer": Fewer,
     "ossify_smoother": Smoother,
+    "ossify_correction": Correction,
+    "ossify_corrected": Corrected,
     "ossify_request": Request,
 }
 
@@ -247,6 +280,7 @@ def declare(lib: ctypes.CDLL) -> None:
     functions = {
         "ossify_version": (ctypes.c_char_p,),
         "ossify_default_settings": (None, ctypes.c_void_p),
+        "ossify_default_correction": (None, ctypes.c_void_p),
         "ossify_run": (ctypes.c_int64, request, info),
         "ossify_start": (job, request, info),
         "ossify_job_poll": (None, job, ctypes.POINTER(Progress)),

@@ -26,6 +26,36 @@ _REALS = ("budget", "smoothness", "until", "start_tolerance")
 _FLAGS = ("locality", "jointed")
 
 
+_CORRECTION_WORDS = {"budget_kind": header.BUDGET_KINDS[:3], "support": header.SUPPORTS}
+_CORRECTION_REALS = ("budget", "smoothness")
+_CORRECTION_FLAGS = ("solve_rest", "refine")
+
+
+def _with_defaults(noun, defaults: ctypes.Structure, words: dict, flags: tuple[str, ...]) -> None:
+    """What was not given takes the library's default, as Python says it."""
+    for field in dataclasses.fields(noun):
+        if getattr(noun, field.name) is None:
+            value = getattr(defaults, field.name)
+            if field.name in words:
+                value = words[field.name][value]
+            elif field.name in flags:
+                value = bool(value)
+            setattr(noun, field.name, value)
+
+
+def _fill(struct: ctypes.Structure, noun, words: dict, reals: tuple, flags: tuple, of: str):
+    for field in dataclasses.fields(noun):
+        name, value = field.name, getattr(noun, field.name)
+        if name in words:
+            value = choice(name, value, words[name], of)
+        elif name in flags:
+            value = flag(name, value, of)
+        else:
+            value = real(name, value, of) if name in reals else whole(name, value, of)
+        setattr(struct, name, value)
+    return struct
+
+
 @dataclasses.dataclass
 class Settings:
     """The fields of ossify_settings; those not given take the library's defaults."""
@@ -52,28 +82,43 @@ class Settings:
     def __post_init__(self):
         defaults = header.Settings()
         library().ossify_default_settings(ctypes.byref(defaults))
-        for field in dataclasses.fields(self):
-            if getattr(self, field.name) is None:
-                value = getattr(defaults, field.name)
-                if field.name in _WORDS:
-                    value = _WORDS[field.name][value]
-                elif field.name in _FLAGS:
-                    value = bool(value)
-                setattr(self, field.name, value)
+        _with_defaults(self, defaults, _WORDS, _FLAGS)
 
     def struct(self) -> header.Settings:
         struct = header.Settings()
         library().ossify_default_settings(ctypes.byref(struct))
-        for field in dataclasses.fields(self):
-            name, value = field.name, getattr(self, field.name)
-            if name in _WORDS:
-                value = choice(name, value, _WORDS[name])
-            elif name in _FLAGS:
-                value = flag(name, value)
-            else:
-                value = real(name, value) if name in _REALS else whole(name, value)
-            setattr(struct, name, value)
-        return struct
+        return _fill(struct, self, _WORDS, _REALS, _FLAGS, "settings.")
+
+
+@dataclasses.dataclass
+class Correction:
+    """The wishes of ossify_correction; those not given take the library's defaults."""
+
+    count: int | None = None
+    budget_kind: str | None = None  # "none", "rms", "maximum"
+    budget: float | None = None
+    support: str | None = None  # "whole", "joints"
+    smoothness: float | None = None
+    solve_rest: bool | None = None
+    refine: bool | None = None
+
+    def __post_init__(self):
+        defaults = header.Correction()
+        library().ossify_default_correction(ctypes.byref(defaults))
+        _with_defaults(self, defaults, _CORRECTION_WORDS, _CORRECTION_FLAGS)
+
+    def struct(self) -> header.Correction:
+        struct = header.Correction()
+        library().ossify_default_correction(ctypes.byref(struct))
+        return _fill(struct, self, _CORRECTION_WORDS, _CORRECTION_REALS, _CORRECTION_FLAGS, "correction.")
+
+
+class Corrected(NamedTuple):
+    """What correctives there are, and what each is worth."""
+
+    joints: np.ndarray  # [n] the bone at whose joint a field acts, -1: everywhere
+    gains: np.ndarray  # [n] by how much rms_percent would rise without it
+    bare_erms: float  # of the rig without correctives
 
 
 HELD = ("held_transforms", "held_vertices", "held_groups", "held_rest")
@@ -91,6 +136,8 @@ class Rig:
     held_vertices: np.ndarray | None = None  # [v] true: weights stay as given
     held_groups: np.ndarray | None = None  # [b] true: the bone's weights stay as given, on every vertex
     held_rest: np.ndarray | None = None  # [v] true: the rest position stays as given
+    fields: np.ndarray | None = None  # [n][v][3] correctives, added to the rest before it is skinned
+    coefficients: np.ndarray | None = None  # [f][n] how much of each
 
     @property
     def bones(self) -> int:
@@ -109,6 +156,10 @@ class Rig:
     def released(self) -> Rig:
         """The same arrays, nothing of them held."""
         return dataclasses.replace(self, **dict.fromkeys(HELD))
+
+    def bare(self) -> Rig:
+        """The same without correctives."""
+        return dataclasses.replace(self, fields=None, coefficients=None)
 
     def dense_weights(self) -> np.ndarray:
         """[v][b] float32"""

@@ -14,10 +14,10 @@ import numpy as np
 
 from . import header
 from .arguments import address, as_array, flag, noun, real, whole
-from .call import Call, Figures, Room, progress_of
+from .call import Call, Figures, Room, Worth, progress_of
 from .errors import refuse
 from .loading import library
-from .nouns import Progress, Rig, Settings, Skeleton, Wishes
+from .nouns import Correction, Progress, Rig, Settings, Skeleton, Wishes
 
 Watch = Callable[[Progress], object]
 
@@ -193,6 +193,31 @@ def smooth_weights(
         rounds=whole("rounds", rounds, ""),
         budget=real("budget", budget, ""),
     )
+    return call
+
+
+@_verb(lambda call, seconds: (call.rig_found(), call.worth_found(), call.info_found(seconds)))
+def correct(
+    rest,
+    frames,
+    triangles,
+    rig: Rig,
+    correction: Correction | None = None,
+    settings: Settings | None = None,
+    parents=None,
+    held_coefficients=None,
+) -> Call:
+    """The rig with correctives: fields and coefficients of what its bones miss. And what each is worth.
+
+    Fields that the rig already has are held, and the others are solved around them; held_coefficients [n]:
+    true where their coefficients stay, too. parents [b] tell joints apart (support "joints").
+    """
+    correction = noun("correction", correction, Correction, optional=True)
+    call = Call(rest, frames, triangles, settings)
+    room = min(max(whole("count", correction.count, "correction."), 0), header.MAX_CORRECTIVES)
+    call.make_room(_whole(rig, "can be corrected"), correctives=room)
+    call.worth = Worth(call, correction, parents, held_coefficients)
+    call.options, call.result = call.worth.options, call.worth.result
     return call
 
 

@@ -30,3 +30,15 @@ void ossify_default_settings(ossify_settings *settings) {
         .connect = OSSIFY_CONNECT_BOTH,
     };
 }
+
+void ossify_default_correction(ossify_correction *correction) {
+    if (correction == NULL) {
+        return;
+    }
+    *correction = (ossify_correction){
+        .struct_size = sizeof *correction,
+        .count = 5,
+        .budget_kind = OSSIFY_BUDGET_NONE,
+        .support = OSSIFY_SUPPORT_WHOLE,
+    };
+}

@@ -23,10 +23,12 @@ _Static_assert(sizeof(void *) == 8, "public structs have fields of 8 bytes");
 _Static_assert(sizeof(ossify_poses) == 7 * 8, "no padding");
 _Static_assert(sizeof(ossify_progress) == 7 * 8, "no padding");
 _Static_assert(sizeof(ossify_settings) == 24 * 8, "no padding");
-_Static_assert(sizeof(ossify_rig) == 13 * 8, "no padding");
+_Static_assert(sizeof(ossify_rig) == 17 * 8, "no padding");
 _Static_assert(sizeof(ossify_info) == (12 + OSSIFY_STAGES) * 8 + OSSIFY_MESSAGE_LENGTH, "no padding");
 _Static_assert(sizeof(ossify_evaluation) == 17 * 8, "no padding");
 _Static_assert(sizeof(ossify_skeleton) == 22 * 8, "no padding");
+_Static_assert(sizeof(ossify_correction) == 10 * 8, "no padding");
+_Static_assert(sizeof(ossify_corrected) == 4 * 8, "no padding");
 _Static_assert(sizeof(ossify_request) == 9 * 8, "no padding");
 
 /* ---- structs, settings, pointers ---- */
@@ -135,6 +137,17 @@ static int bad_settings(ossify_info *info, int reads, const ossify_settings *set
                                 bad_memory(info, settings));
 }
 
+static int bad_correctives(ossify_info *info, const ossify_rig *rig) {
+    return sentence_bad_range(info, "rig.corrective_capacity", rig->corrective_capacity, 0,
+                              OSSIFY_MAX_CORRECTIVES) ||
+           sentence_bad_range(info, "rig.correctives", rig->correctives, 0, rig->corrective_capacity) ||
+           (rig->corrective_capacity > 0 &&
+            (sentence_bad_array(info, "rig.fields", rig->fields, sizeof(float),
+                                "[corrective_capacity][vertex_count][3]") ||
+             sentence_bad_array(info, "rig.coefficients", rig->coefficients, sizeof(double),
+                                "[frame_count][corrective_capacity]")));
+}
+
 static int bad_rig_arrays(ossify_info *info, const ossify_rig *rig) {
     return bad_struct(info, "rig", "ossify_rig", rig, sizeof *rig) ||
            sentence_bad_range(info, "rig.bone_capacity", rig->bone_capacity, 1, OSSIFY_MAX_BONES) ||
@@ -145,7 +158,8 @@ static int bad_rig_arrays(ossify_info *info, const ossify_rig *rig) {
                               "[vertex_count][influences]") ||
            sentence_bad_array(info, "rig.influence_weights", rig->influence_weights, sizeof(float),
                               "[vertex_count][influences]") ||
-           sentence_bad_array(info, "rig.rest", rig->rest, sizeof(float), "[vertex_count][3]");
+           sentence_bad_array(info, "rig.rest", rig->rest, sizeof(float), "[vertex_count][3]") ||
+           bad_correctives(info, rig);
 }
 
 static int bad_bones_in_use(ossify_info *info, const ossify_rig *rig) {
@@ -259,11 +273,19 @@ static int bad_skeleton(ossify_info *info, const ossify_rig *rig, const ossify_s
            bad_skeleton_arrays(info, skeleton);
 }
 
-static int bad_rig(ossify_info *info, int reads, const ossify_request *request) {
+static int bad_rig(ossify_info *info, const Verb *verb, const ossify_request *request) {
+    const int reads = verb->reads;
     const ossify_rig *rig = request->rig;
     const int64_t whole = OSSIFY_GIVEN_TRANSFORMS | OSSIFY_GIVEN_WEIGHTS;
     if (bad_rig_arrays(info, rig)) {
         return 1;
+    }
+    if (verb->writes & MEASURES && !(reads & READS_FIELDS) && rig->correctives != 0) {
+        return BAD(
+            info,
+            "rig.correctives is %" PRId64
+            ": bones are solved without correctives; set it to 0, and let ossify_correct solve them again",
+            rig->correctives);
     }
     if (!(reads & READS_GIVEN)) {
         return bad_bones_in_use(info, rig);
@@ -309,7 +331,7 @@ int check_request(const ossify_request *request, ossify_info *info) {
 int64_t check_structs(const Verb *verb, const ossify_request *request, ossify_info *info) {
     const int bad = bad_poses(info, verb->reads, request->poses) ||
                     bad_settings(info, verb->reads, request->settings) ||
-                    (verb_has_rig(verb) && bad_rig(info, verb->reads, request)) ||
+                    (verb_has_rig(verb) && bad_rig(info, verb, request)) ||
                     (verb_has_skeleton(verb) && bad_skeleton(info, request->rig, request->skeleton)) ||
                     (verb->writes & WRITES_EVALUATION && bad_evaluation(info, request->evaluation)) ||
                     bad_noun(info, "request.options", verb->options, request->options) ||

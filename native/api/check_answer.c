@@ -56,6 +56,21 @@ static int bad_rest(Call *call, const ossify_request *request) {
                      i / 3, sentence_number((double)request->rig->rest[i]).letters);
 }
 
+static int bad_correctives(Call *call, const ossify_request *request) {
+    const ossify_rig *rig = request->rig;
+    const int64_t field = 3 * request->poses->vertex_count;
+    const int64_t i = scan_positions(call, rig->fields, rig->correctives * field);
+    const int64_t c = i < 0 ? scan_coefficients(call, request->poses, rig) : 0;
+    if (i < 0 && c < 0) {
+        return atomic_load(&call->cancelled);
+    }
+    return NO_ANSWER(
+        call->info,
+        "no answer was found: corrective %" PRId64
+        " has a number that is too large; scale the mesh to a size near 1, or decompose the motion anew",
+        i < 0 ? c % rig->correctives : i / field);
+}
+
 static int bad_joints(Call *call, const ossify_request *request) {
     const ossify_skeleton *skeleton = request->skeleton;
     for (int64_t b = 0; b < request->rig->bones; b++) {
@@ -73,9 +88,10 @@ static int bad_joints(Call *call, const ossify_request *request) {
 }
 
 int64_t check_answer(Call *call, const Verb *verb, const ossify_request *request) {
-    const int bad = (verb->writes & WRITES_RIG && (bad_transforms(call, request) ||
-                                                   bad_weights(call, request) || bad_rest(call, request))) ||
-                    (verb->writes & WRITES_SKELETON && bad_joints(call, request));
+    const int bad =
+        (verb->writes & WRITES_RIG && (bad_transforms(call, request) || bad_weights(call, request) ||
+                                       bad_rest(call, request) || bad_correctives(call, request))) ||
+        (verb->writes & WRITES_SKELETON && bad_joints(call, request));
     if (!bad) {
         return 0;
     }

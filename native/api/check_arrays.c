@@ -188,6 +188,34 @@ static int bad_rig(Call *call, int reads, const ossify_request *request) {
             (bad_held_vertices(call, poses, rig) || bad_held_groups(call, poses, rig)));
 }
 
+static int bad_fields(Call *call, int reads, const ossify_request *request) {
+    const ossify_rig *rig = request->rig;
+    const int64_t field = 3 * request->poses->vertex_count;
+    const int64_t i = scan_positions(call, rig->fields, rig->correctives * field);
+    (void)reads;
+    if (i < 0) {
+        return atomic_load(&call->cancelled);
+    }
+    return BAD(call->info,
+               "fields[%" PRId64 "][%" PRId64 "][%" PRId64
+               "] is %s: every number of a corrective must be finite and within %g; solve or sculpt it anew",
+               i / field, i % field / 3, i % 3, sentence_number((double)rig->fields[i]).letters,
+               (double)LARGEST);
+}
+
+static int bad_coefficients(Call *call, int reads, const ossify_request *request) {
+    const ossify_rig *rig = request->rig;
+    const int64_t i = scan_coefficients(call, request->poses, rig);
+    (void)reads;
+    if (i < 0) {
+        return atomic_load(&call->cancelled);
+    }
+    const int64_t f = i / rig->correctives, n = i % rig->correctives;
+    return BAD(call->info, "coefficients[%" PRId64 "][%" PRId64 "] is %s: it must be finite and within %g", f,
+               n, sentence_number(rig->coefficients[f * rig->corrective_capacity + n]).letters,
+               (double)LARGEST);
+}
+
 static int bad_wishes(Call *call, int reads, const ossify_request *request) {
     (void)reads;
     return check_skeleton_wishes(call->info, request->skeleton, request->rig->bones);
@@ -208,6 +236,7 @@ int64_t check_arrays(Call *call, const Verb *verb, const ossify_request *request
         {READS_REST, bad_rest},     {READS_TRIANGLES, bad_triangles},
         {READS_FRAMES, bad_frames}, {READS_GIVEN | READS_RIG, bad_rig},
         {READS_WISHES, bad_wishes}, {READS_TREE, bad_tree},
+        {READS_FIELDS, bad_fields}, {READS_COEFFICIENTS, bad_coefficients},
     };
     for (size_t i = 0; i < sizeof ALL / sizeof *ALL; i++) {
         if (verb->reads & ALL[i].reads && ALL[i].bad(call, verb->reads, request)) {

@@ -28,6 +28,23 @@ static void take_rig(Call *call, int reads, const ossify_poses *poses, const oss
     copy->influence_bones = copy_of(call, rig->influence_bones, influences * sizeof(int32_t), weights);
     copy->influence_weights = copy_of(call, rig->influence_weights, influences * sizeof(float), weights);
     copy->rest = copy_of(call, rig->rest, 3 * v * sizeof(float), given != 0);
+    if (reads & READS_FIELDS) {
+        const size_t n = (size_t)rig->corrective_capacity;
+        copy->fields = copy_of(call, rig->fields, 3 * n * v * sizeof(float), n > 0);
+        copy->coefficients = copy_of(call, rig->coefficients, n * f * sizeof(double), n > 0);
+    }
+}
+
+static void keep_correctives(const ossify_poses *poses, const ossify_rig *copy, ossify_rig *rig) {
+    const size_t n = (size_t)copy->correctives, v = (size_t)poses->vertex_count;
+    const int64_t row = rig->corrective_capacity;
+    for (int64_t f = 0; f < poses->frame_count && n > 0; f++) {
+        memcpy(rig->coefficients + f * row, copy->coefficients + f * row, n * sizeof(double));
+    }
+    if (n > 0) {
+        memcpy(rig->fields, copy->fields, 3 * n * v * sizeof(float));
+    }
+    rig->correctives = copy->correctives;
 }
 
 static void keep_rig(const ossify_poses *poses, const ossify_rig *copy, ossify_rig *rig) {
@@ -41,6 +58,7 @@ static void keep_rig(const ossify_poses *poses, const ossify_rig *copy, ossify_r
     memcpy(rig->influence_weights, copy->influence_weights, influences * sizeof(float));
     memcpy(rig->rest, copy->rest, 3 * v * sizeof(float));
     rig->bones = copy->bones;
+    keep_correctives(poses, copy, rig);
 }
 
 static void take_skeleton(Call *call, int reads, int64_t bones, const ossify_skeleton *skeleton,

@@ -180,6 +180,7 @@ static void write_back(const ossify_job *job) {
     const int writes = job->verb->writes;
     if (writes & WRITES_RIG) {
         job->caller.rig->bones = job->rig.bones;
+        job->caller.rig->correctives = job->rig.correctives;
     }
     if (writes & WRITES_SKELETON) {
         job->caller.skeleton->root = job->skeleton.root;

@@ -94,3 +94,15 @@ int64_t ossify_smooth_weights(const ossify_poses *poses, const ossify_settings *
                                     .options = smoother};
     return frame_run(&request, info);
 }
+
+int64_t ossify_correct(const ossify_poses *poses, const ossify_settings *settings, ossify_rig *rig,
+                       const ossify_correction *correction, ossify_corrected *corrected, ossify_info *info) {
+    const ossify_request request = {.struct_size = sizeof request,
+                                    .verb = OSSIFY_CORRECT,
+                                    .poses = poses,
+                                    .settings = settings,
+                                    .rig = rig,
+                                    .options = correction,
+                                    .result = corrected};
+    return frame_run(&request, info);
+}

@@ -109,6 +109,23 @@ int64_t scan_transforms(Call *call, const ossify_poses *poses, const ossify_rig 
     return first_fault(call, find_transform, rig, poses->frame_count, 12 * rig->bones);
 }
 
+static int64_t find_coefficient(const void *array, int64_t begin, int64_t end) {
+    const ossify_rig *rig = array;
+    for (int64_t f = begin; f < end; f++) {
+        for (int64_t n = 0; n < rig->correctives; n++) {
+            if (!(fabs(rig->coefficients[f * rig->corrective_capacity + n]) <= (double)LARGEST)) {
+                return f * rig->correctives + n;
+            }
+        }
+    }
+    return -1;
+}
+
+int64_t scan_coefficients(Call *call, const ossify_poses *poses, const ossify_rig *rig) {
+    const int64_t frames = rig->correctives > 0 ? poses->frame_count : 0;
+    return first_fault(call, find_coefficient, rig, frames, rig->correctives + 1);
+}
+
 Fault scan_influence(const ossify_rig *rig, int64_t v, int64_t k) {
     const int32_t *bones = rig->influence_bones + v * rig->influences;
     const float weight = rig->influence_weights[v * rig->influences + k];

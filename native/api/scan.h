@@ -16,6 +16,8 @@ int64_t scan_positions(Call *call, const float *x, int64_t count);
 int64_t scan_corners(Call *call, const ossify_poses *poses);
 /* Among the 12 * bones numbers of each frame the first that is not finite and within LARGEST. */
 int64_t scan_transforms(Call *call, const ossify_poses *poses, const ossify_rig *rig);
+/* Among the coefficients [f][correctives] the first that is not finite and within LARGEST. */
+int64_t scan_coefficients(Call *call, const ossify_poses *poses, const ossify_rig *rig);
 /* The first vertex with an influence at fault, or whose weights do not sum to 1; only_held: if it is held. */
 int64_t scan_weights(Call *call, const ossify_poses *poses, const ossify_rig *rig, int only_held);
 

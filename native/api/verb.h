@@ -13,7 +13,9 @@ enum {
     READS_GIVEN = 1 << 4,     /* of the rig what rig.given names, and what of it is held */
     READS_RIG = 1 << 5,       /* all of the rig; with READS_GIVEN, rig.given must name all of it */
     READS_WISHES = 1 << 6,    /* of the skeleton the edges that are demanded and forbidden */
-    READS_TREE = 1 << 7       /* of the skeleton parents, joints, kinds, axes and mirrors */
+    READS_TREE = 1 << 7,      /* of the skeleton parents, joints, kinds, axes and mirrors */
+    READS_FIELDS = 1 << 8, /* of the rig its correctives; without it a verb that measures must come without */
+    READS_COEFFICIENTS = 1 << 9 /* and how much of each */
 };
 
 /* What a verb writes. The rig and the skeleton that it gets are drafts: the caller's are written, draft.c, once they

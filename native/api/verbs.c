@@ -2,6 +2,7 @@
  * who does it, and the frame (frame.c) does the rest: checks, memory, threads, measuring, jobs. */
 #include "api/verb.h"
 #include "articulate/articulate.h"
+#include "correct/correct.h"
 #include "paint/paint.h"
 #include "skeleton/skeleton.h"
 #include "solve/decompose.h"
@@ -43,6 +44,10 @@ static int64_t run_smooth_weights(Call *call, const ossify_request *request) {
     return paint_smooth(call, request->poses, request->options, request->rig);
 }
 
+static int64_t run_correct(Call *call, const ossify_request *request) {
+    return correct(call, request->poses, request->rig, request->options, request->result);
+}
+
 static const Verb VERBS[OSSIFY_VERBS] = {
     [OSSIFY_DECOMPOSE] =
         {
@@ -54,7 +59,8 @@ static const Verb VERBS[OSSIFY_VERBS] = {
     [OSSIFY_EVALUATE] =
         {
             .name = "evaluate",
-            .reads = READS_REST | READS_FRAMES | READS_TRIANGLES | READS_RIG,
+            .reads =
+                READS_REST | READS_FRAMES | READS_TRIANGLES | READS_RIG | READS_FIELDS | READS_COEFFICIENTS,
             .writes = WRITES_EVALUATION | MEASURES,
         },
     [OSSIFY_CONNECT] =
@@ -109,6 +115,16 @@ static const Verb VERBS[OSSIFY_VERBS] = {
             .options = {"ossify_smoother", sizeof(ossify_smoother)},
             .refuses = paint_refuses_smooth,
             .run = run_smooth_weights,
+        },
+    [OSSIFY_CORRECT] =
+        {
+            .name = "correct",
+            .reads = READS_SETTINGS | READS_REST | READS_FRAMES | READS_TRIANGLES | READS_RIG | READS_FIELDS,
+            .writes = WRITES_RIG | MEASURES,
+            .options = {"ossify_correction", sizeof(ossify_correction)},
+            .result = {"ossify_corrected", sizeof(ossify_corrected)},
+            .refuses = correct_refuses,
+            .run = run_correct,
         },
 };
 

@@ -1,6 +1,6 @@
 /* evaluate.c - replays a rig and measures it against the poses:
  *
- *     y[f][v] = sum_k w[v][k] M[f][b[v][k]] p~[v],        p~ = (rig's rest, 1)
+ *     y[f][v] = sum_k w[v][k] M[f][b[v][k]] p~[f][v],     p[f][v] = rig's rest + sum_n c[f][n] field[n][v]
  *     E_RMS   = 1000 / r * sqrt(sum_fv |x[f][v] - y[f][v]|^2 / (3 V F))
  *
  * with r the radius of the smallest sphere around the given rest: the error of the mesh scaled into its
@@ -48,10 +48,11 @@ struct Measure {
     int64_t first_frame;        /* of those at hand */
     int64_t end_frame;          /* and behind the last */
     double (*abreast)[ABREAST]; /* [b][12] their transforms */
-    const float *x[ABREAST];    /* [v][3] their positions */
-    Surface *surface;           /* and how well it is kept in them, */
-    float *seen;                /* [v][2][3][ABREAST] by x and y - x; NULL: there is none */
-    double counts[ABREAST];     /* 1; 0 past the last frame, whose positions stand there again */
+    double coefficients[OSSIFY_MAX_CORRECTIVES][ABREAST];
+    const float *x[ABREAST]; /* [v][3] their positions */
+    Surface *surface;        /* and how well it is kept in them, */
+    float *seen;             /* [v][2][3][ABREAST] by x and y - x; NULL: there is none */
+    double counts[ABREAST];  /* 1; 0 past the last frame, whose positions stand there again */
 };
 
 /* What the frames at hand are read from: their transforms number by number abreast. */
@@ -65,44 +66,60 @@ static void put_abreast(Measure *measure) {
         for (int64_t i = 0; i < 12 * rig->bones; i++) {
             measure->abreast[i][g] = there ? rig->transforms[12 * f * rig->bone_capacity + i] : 0;
         }
+        for (int64_t n = 0; n < rig->correctives; n++) {
+            measure->coefficients[n][g] = there ? rig->coefficients[f * rig->corrective_capacity + n] : 0;
+        }
     }
 }
 
-/* The bones that a vertex follows, and w p~ of each. */
+/* The bones that a vertex follows, how much, and from where in each of the frames at hand. */
 typedef struct Followed {
     int64_t bones;
     int64_t bone[OSSIFY_MAX_INFLUENCES];
-    double wp[OSSIFY_MAX_INFLUENCES][4];
+    double weight[OSSIFY_MAX_INFLUENCES];
+    double p[3][ABREAST];
 } Followed;
 
 INSIDE void follow(const ossify_rig *rig, int64_t v, Followed *followed) {
     const int32_t *bones = rig->influence_bones + v * rig->influences;
     const float *weights = rig->influence_weights + v * rig->influences;
-    const float *rest = rig->rest + v * 3;
     followed->bones = 0;
     for (int64_t k = 0; k < rig->influences; k++) {
         if (bones[k] >= 0) {
-            double *wp = followed->wp[followed->bones];
-            wp[3] = (double)weights[k];
-            for (int a = 0; a < 3; a++) {
-                wp[a] = wp[3] * (double)rest[a];
-            }
+            followed->weight[followed->bones] = (double)weights[k];
             followed->bone[followed->bones++] = bones[k];
+        }
+    }
+}
+
+/* p = rest + sum_n c field */
+INSIDE void correct_rest(const Measure *measure, int64_t v, Followed *followed) {
+    const ossify_rig *rig = measure->rig;
+    for (int a = 0; a < 3; a++) {
+        for (int g = 0; g < ABREAST; g++) {
+            followed->p[a][g] = (double)rig->rest[3 * v + a];
+        }
+        for (int64_t n = 0; n < rig->correctives; n++) {
+            const double field = (double)rig->fields[3 * (n * measure->poses->vertex_count + v) + a];
+            for (int g = 0; g < ABREAST; g++) {
+                followed->p[a][g] += measure->coefficients[n][g] * field;
+            }
         }
     }
 }
 
 /* Coordinate a of y of a vertex in the frames at hand */
 INSIDE void replay(const Measure *measure, const Followed *followed, int a, double y[ABREAST]) {
+    const double (*p)[ABREAST] = followed->p;
     for (int g = 0; g < ABREAST; g++) {
         y[g] = 0;
     }
     for (int64_t k = 0; k < followed->bones; k++) {
         const double (*M)[ABREAST] =
             (const double (*)[ABREAST])measure->abreast + 12 * followed->bone[k] + 4 * a;
-        const double *wp = followed->wp[k];
+        const double w = followed->weight[k];
         for (int g = 0; g < ABREAST; g++) { /* y += w M p~ */
-            y[g] += M[0][g] * wp[0] + M[1][g] * wp[1] + M[2][g] * wp[2] + M[3][g] * wp[3];
+            y[g] += w * (M[0][g] * p[0][g] + M[1][g] * p[1][g] + M[2][g] * p[2][g] + M[3][g]);
         }
     }
 }
@@ -147,6 +164,7 @@ INSIDE double measure_vertex(const Measure *measure, int64_t v, double distance2
     double x[3][ABREAST], y[3][ABREAST], most = 0;
     Followed followed;
     follow(measure->rig, v, &followed);
+    correct_rest(measure, v, &followed);
     for (int a = 0; a < 3; a++) {
         replay(measure, &followed, a, y[a]);
     }

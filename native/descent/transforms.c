@@ -93,6 +93,30 @@ static void fit_rigid(const Update *update, int frame, int b) {
     }
 }
 
+/* The affine optimum of one bone, the others staying: M U[b,b] = Y */
+static void fit_flexible(const Update *update, int frame, int b) {
+    const size_t row = 4 * (size_t)update->model->capacity;
+    double *m = update->model->transform + 3 * (size_t)frame * row + 4 * (size_t)b;
+    double y[3][4], own[16];
+    full_form(u_at(update, b, b), own);
+    if (own[15] < BONE_LEAST || holds(update->model, frame, b)) {
+        return;
+    }
+    const double ridge = BONE_RIDGE * (own[0] + own[5] + own[10] + own[15]) / 4;
+    left_for_bone(update, frame, b, y);
+    for (size_t i = 0; i < 4; i++) {
+        own[5 * i] += ridge;
+        for (size_t k = 0; k < 3; k++) {
+            y[k][i] += ridge * m[k * row + i];
+        }
+    }
+    if (lapack_solve_positive(4, own, 3, y[0]) == 0) {
+        for (size_t i = 0; i < 3; i++) {
+            memcpy(m + i * row, y[i], sizeof y[i]);
+        }
+    }
+}
+
 /* |x|^2 - 2 tr(M C') + tr(M U M'), no less than what rounding leaves */
 static double frame_error(const Update *update, int frame) {
     const size_t row = 4 * (size_t)update->model->capacity;
@@ -285,6 +309,13 @@ int transforms_share(Arena *arena, const Model *model, const Moments *moments, S
 void transforms_sweep(Model *model, const Moments *moments, Sharing sharing, int frame) {
     const Update update = {.model = model, .moments = moments, .sharing = sharing};
     sweep_once(&update, frame);
+}
+
+void transforms_sweep_flexible(Model *model, const Moments *moments, Sharing sharing, int frame) {
+    const Update update = {.model = model, .moments = moments, .sharing = sharing};
+    for (int b = 0; b < model->bones; b++) {
+        fit_flexible(&update, frame, b);
+    }
 }
 
 static int run(Update *update, int flexible) {

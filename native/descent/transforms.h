@@ -13,6 +13,8 @@ typedef struct Sharing {
 int transforms_share(Arena *arena, const Model *model, const Moments *moments, Sharing *sharing);
 /* One sweep over the rigid bones of a frame. */
 void transforms_sweep(Model *model, const Moments *moments, Sharing sharing, int frame);
+/* The same over flexible ones. */
+void transforms_sweep_flexible(Model *model, const Moments *moments, Sharing sharing, int frame);
 /* The bone step, Eq. 6-10, or the affine optimum. Returns 0 when the call must end. */
 int transforms_update(Call *call, const Problem *problem, Model *model, Moments *moments, int flexible,
                       int sweeps);

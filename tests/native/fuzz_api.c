@@ -11,7 +11,7 @@
 #include "base/random.h"
 #include "ossify.h"
 
-enum { MOST_VERTICES = 24, MOST_FRAMES = 6, MOST_TRIANGLES = 16, MOST_BONES = 12 };
+enum { MOST_VERTICES = 24, MOST_FRAMES = 6, MOST_TRIANGLES = 16, MOST_BONES = 12, MOST_FIELDS = 4 };
 
 #define MUST(condition) ((condition) ? (void)0 : violated(__LINE__, #condition))
 
@@ -113,6 +113,11 @@ typedef struct Case {
     int32_t parents[MOST_BONES], joint_kinds[MOST_BONES], mirrors[MOST_BONES];
     int32_t demanded[4], forbidden[4];
     double joints[3 * MOST_BONES], axes[3 * MOST_BONES], angles[MOST_BONES], drifts[MOST_BONES];
+    ossify_correction correction;
+    int64_t correctives; /* that come in */
+    float fields[MOST_FIELDS * MOST_VERTICES * 3];
+    double coefficients[MOST_FRAMES * MOST_FIELDS];
+    uint8_t held_coefficients[MOST_FIELDS];
 } Case;
 
 static void *allocate(void *user, uint64_t bytes) {
@@ -300,6 +305,38 @@ static void read_locks(Reader *r, Case *c) {
     c->settings.start_tolerance = below(r, 8) == 7 ? (double)whole(r) : 0.5 * below(r, 64);
 }
 
+/* And this, again, after it. */
+static void read_correction(Reader *r, Case *c) {
+    ossify_correction *s = &c->correction;
+    int64_t *wholes[] = {&s->count,      &s->budget_kind, &s->support,
+                         &s->solve_rest, &s->refine,      &s->struct_size};
+    double *reals[] = {&s->budget, &s->smoothness};
+    const int changes = below(r, 8);
+    ossify_default_correction(s);
+    s->count = below(r, MOST_FIELDS + 1);
+    s->budget = 1;
+    for (int i = 0; i < changes; i++) {
+        if (below(r, 4) > 0) {
+            *wholes[below(r, 6)] = below(r, 4) == 3 ? whole(r) : below(r, 2);
+        } else {
+            *reals[below(r, 2)] = real(r);
+        }
+    }
+    if (s->count == 1 && below(r, 2)) {
+        s->count = MOST_FIELDS;
+    }
+    c->correctives = below(r, 4) == 3 ? below(r, MOST_FIELDS + 1) : 0;
+    for (int i = 0; i < MOST_FIELDS * MOST_VERTICES * 3; i++) {
+        c->fields[i] = coordinate(r);
+    }
+    for (int i = 0; i < MOST_FRAMES * MOST_FIELDS; i++) {
+        c->coefficients[i] = r->left > 0 ? real(r) : (double)coordinate(r);
+        c->held_coefficients[i % MOST_FIELDS] = byte(r) & 1;
+    }
+    s->parents = below(r, 2) ? c->parents : NULL;
+    s->held_coefficients = below(r, 4) == 3 ? c->held_coefficients : NULL;
+}
+
 static void check_answer(const Case *c) {
     int64_t k = c->rig.influences;
     MUST(c->rig.bones >= 1 && c->rig.bones <= c->rig.bone_capacity && c->info.bones == c->rig.bones);
@@ -462,6 +499,37 @@ static void run_skeleton(Case *c) {
     }
 }
 
+/* The rig that came out, corrected. */
+static void run_correct(Case *c) {
+    double gains[MOST_FIELDS];
+    int32_t joints[MOST_FIELDS];
+    ossify_corrected corrected = {.struct_size = sizeof corrected, .joints = joints, .gains = gains};
+    c->fraction = 0;
+    c->rig.corrective_capacity = MOST_FIELDS;
+    c->rig.correctives = c->correctives;
+    c->rig.fields = c->fields;
+    c->rig.coefficients = c->coefficients;
+    const int64_t status =
+        ossify_correct(&c->poses, &c->settings, &c->rig, &c->correction, &corrected, &c->info);
+    check_status(c, status);
+    if (status < 0) {
+        MUST(c->rig.correctives == c->correctives);
+        return;
+    }
+    check_answer(c);
+    MUST(c->rig.correctives >= c->correctives && c->rig.correctives <= c->correction.count);
+    for (int64_t n = 0; n < c->rig.correctives; n++) {
+        MUST(gains[n] >= 0 && isfinite(gains[n]) && joints[n] >= -1 && joints[n] < c->rig.bones);
+        for (int64_t i = 0; i < 3 * c->poses.vertex_count; i++) {
+            MUST(isfinite(c->fields[3 * n * c->poses.vertex_count + i]));
+        }
+        for (int64_t f = 0; f < c->poses.frame_count; f++) {
+            MUST(isfinite(c->coefficients[f * MOST_FIELDS + n]));
+        }
+    }
+    run_evaluate(c);
+}
+
 static int64_t run_verb(Case *c, int verb, int articulates) {
     if (verb < 8) {
         return run_job(c, verb, articulates);
@@ -488,6 +556,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     articulates = below(&reader, 2);
     read_skeleton(&reader, c);
     read_locks(&reader, c);
+    read_correction(&reader, c);
     *before = *c;
     if (verb == 0) {
         run_evaluate(c);
@@ -500,6 +569,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
             run_evaluate(c);
             run_skeleton(c);
             run_edits(c);
+            run_correct(c);
         } else {
             check_refusal(c, before);
         }

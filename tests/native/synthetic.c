@@ -378,8 +378,15 @@ static void make_jointed_motion(const SyntheticOptions *o, const float *rest, co
 }
 
 /* y = sum_k w_k M_k p~, in double */
-static void replay(const ossify_rig *rig, int64_t f, int64_t v, double y[3]) {
-    const float *p = rig->rest + 3 * v;
+static void replay(const ossify_poses *poses, const ossify_rig *rig, int64_t f, int64_t v, double y[3]) {
+    double p[3];
+    for (int i = 0; i < 3; i++) {
+        p[i] = rig->rest[3 * v + i];
+        for (int64_t n = 0; n < rig->correctives; n++) {
+            p[i] += rig->coefficients[f * rig->corrective_capacity + n] *
+                    (double)rig->fields[3 * (n * poses->vertex_count + v) + i];
+        }
+    }
     y[0] = y[1] = y[2] = 0;
     for (int64_t k = 0; k < rig->influences; k++) {
         int32_t b = rig->influence_bones[v * rig->influences + k];
@@ -399,7 +406,7 @@ static void make_frames(const SyntheticOptions *o, const ossify_poses *poses, co
     for (int64_t f = 0; f < poses->frame_count; f++) {
         for (int64_t v = 0; v < poses->vertex_count; v++, frames += 3) {
             double y[3];
-            replay(rig, f, v, y);
+            replay(poses, rig, f, v, y);
             for (int i = 0; i < 3; i++) {
                 frames[i] = (float)(y[i] + (o->noise > 0 ? o->noise * normal(random) : 0));
             }
@@ -424,6 +431,38 @@ static void free_rig(ossify_rig *rig) {
     free(rig->influence_bones);
     free(rig->influence_weights);
     free(rig->rest);
+    free(rig->fields);
+    free(rig->coefficients);
+}
+
+static void take_correctives(const ossify_poses *poses, int64_t capacity, ossify_rig *rig) {
+    rig->corrective_capacity = capacity;
+    rig->fields = take((size_t)(3 * capacity * poses->vertex_count) + 1, sizeof(float));
+    rig->coefficients = take((size_t)(capacity * poses->frame_count) + 1, sizeof(double));
+}
+
+/* Waves over the rest, and coefficients drawn by chance. */
+static void make_correctives(const SyntheticOptions *o, const ossify_poses *poses, uint64_t *random,
+                             ossify_rig *rig) {
+    take_correctives(poses, o->correctives, rig);
+    rig->correctives = o->correctives;
+    for (int64_t n = 0; n < rig->correctives; n++) {
+        double wave[12];
+        for (int i = 0; i < 12; i++) {
+            wave[i] = 2 * normal(random);
+        }
+        for (int64_t v = o->halved ? poses->vertex_count / 2 : 0; v < poses->vertex_count; v++) {
+            const float *p = rig->rest + 3 * v;
+            for (int i = 0; i < 3; i++) {
+                const double *w = wave + 4 * i;
+                rig->fields[3 * (n * poses->vertex_count + v) + i] =
+                    (float)(0.1 / (double)(n + 1) * sin(w[0] * p[0] + w[1] * p[1] + w[2] * p[2] + w[3]));
+            }
+        }
+        for (int64_t f = 0; f < poses->frame_count; f++) {
+            rig->coefficients[f * o->correctives + n] = 2 * random_unit(random) - 1;
+        }
+    }
 }
 
 static SyntheticOptions with_defaults(SyntheticOptions o) {
@@ -472,6 +511,9 @@ Synthetic synthetic_make(SyntheticOptions options) {
     } else {
         make_motion(&o, s.rest, middle, &random, s.truth.transforms);
     }
+    if (o.correctives > 0) {
+        make_correctives(&o, &s.poses, &random, &s.truth);
+    }
     make_frames(&o, &s.poses, &s.truth, &random, s.frames);
     free(middle);
     free(patch);
@@ -513,7 +555,36 @@ Answer answer_of(const ossify_poses *poses, const ossify_rig *rig) {
     memcpy(answer.rig.influence_bones, rig->influence_bones, entries * sizeof(int32_t));
     memcpy(answer.rig.influence_weights, rig->influence_weights, entries * sizeof(float));
     memcpy(answer.rig.rest, rig->rest, vertices * 3 * sizeof(float));
+    if (rig->corrective_capacity > 0) {
+        const size_t n = (size_t)rig->corrective_capacity;
+        answer_correctives(poses, rig->corrective_capacity, &answer);
+        answer.rig.correctives = rig->correctives;
+        memcpy(answer.rig.fields, rig->fields, 3 * n * vertices * sizeof(float));
+        memcpy(answer.rig.coefficients, rig->coefficients, n * (size_t)poses->frame_count * sizeof(double));
+    }
     return answer;
+}
+
+void answer_correctives(const ossify_poses *poses, int64_t capacity, Answer *answer) {
+    free(answer->rig.fields);
+    free(answer->rig.coefficients);
+    take_correctives(poses, capacity, &answer->rig);
+    answer->rig.correctives = 0;
+}
+
+/* Fields and coefficients in use, to the bit. */
+static int correctives_are_equal(const ossify_poses *poses, const ossify_rig *a, const ossify_rig *b) {
+    const size_t n = (size_t)a->correctives;
+    if (a->correctives != b->correctives || n == 0) {
+        return a->correctives == b->correctives;
+    }
+    for (int64_t f = 0; f < poses->frame_count; f++) {
+        if (memcmp(a->coefficients + f * a->corrective_capacity, b->coefficients + f * b->corrective_capacity,
+                   n * sizeof(double)) != 0) {
+            return 0;
+        }
+    }
+    return memcmp(a->fields, b->fields, 3 * n * (size_t)poses->vertex_count * sizeof(float)) == 0;
 }
 
 int rigs_are_equal(const ossify_poses *poses, const ossify_rig *a, const ossify_rig *b) {
@@ -529,7 +600,7 @@ int rigs_are_equal(const ossify_poses *poses, const ossify_rig *a, const ossify_
     }
     return memcmp(a->influence_bones, b->influence_bones, entries * sizeof(int32_t)) == 0 &&
            memcmp(a->influence_weights, b->influence_weights, entries * sizeof(float)) == 0 &&
-           memcmp(a->rest, b->rest, vertices * 3 * sizeof(float)) == 0;
+           memcmp(a->rest, b->rest, vertices * 3 * sizeof(float)) == 0 && correctives_are_equal(poses, a, b);
 }
 
 /* ---- skeletons */
@@ -640,7 +711,7 @@ double replay_error(const ossify_poses *poses, const ossify_rig *rig, double *mo
         for (int64_t v = 0; v < poses->vertex_count; v++) {
             const float *x = poses->frames + 3 * (f * poses->vertex_count + v);
             double y[3], square = 0;
-            replay(rig, f, v, y);
+            replay(poses, rig, f, v, y);
             for (int i = 0; i < 3; i++) {
                 square += (x[i] - y[i]) * (x[i] - y[i]);
             }

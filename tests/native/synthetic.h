@@ -2,6 +2,8 @@
  *
  *     x[f][v] = sum_k weight[v][k] * transforms[f][bone[v][k]] * rest~[v]  (+ noise)
  *
+ * and with correctives p[f][v] = rest[v] + sum_n coefficient[f][n] field[n][v] in place of the rest.
+ *
  * Every bone owns a patch of the surface with weight 1 and fades out smoothly into its nearest
  * neighbours, at most K a vertex; it swings about the middle of its patch along a smooth path. Jointed
  * bones hang on the nearest one instead, turn about a joint half way to it, and only bone 0 also moves. */
@@ -19,19 +21,21 @@ typedef enum Shape {
 /* 0 stands for the default of a field. */
 typedef struct SyntheticOptions {
     Shape shape;
-    int vertices;   /* 600; in all, met as nearly as the shape allows (poses.vertex_count says) */
-    int frames;     /* 20 */
-    int bones;      /* 4; with fewer bones than shells, shells share bones */
-    int influences; /* 2 */
-    int shells;     /* 1 */
-    int flexible;   /* 1: bones also stretch and shear */
-    int faceless;   /* 1: no triangles */
-    int jointed;    /* 1: bones hang together */
-    int hinges;     /* 1: and turn about one axis each */
-    int stiff;      /* and every so many of them hardly turn; 0: none */
-    int stretch;    /* 1: and joints slide along the line from the parent's joint */
-    double motion;  /* 0.7 radians of swing */
-    double noise;   /* standard deviation added to the frames; the mesh measures about 2 */
+    int vertices;    /* 600; in all, met as nearly as the shape allows (poses.vertex_count says) */
+    int frames;      /* 20 */
+    int bones;       /* 4; with fewer bones than shells, shells share bones */
+    int influences;  /* 2 */
+    int shells;      /* 1 */
+    int flexible;    /* 1: bones also stretch and shear */
+    int faceless;    /* 1: no triangles */
+    int jointed;     /* 1: bones hang together */
+    int hinges;      /* 1: and turn about one axis each */
+    int stiff;       /* and every so many of them hardly turn; 0: none */
+    int stretch;     /* 1: and joints slide along the line from the parent's joint */
+    int correctives; /* how many; each smaller than the one before */
+    int halved;      /* 1: and only on the second half of the vertices */
+    double motion;   /* 0.7 radians of swing */
+    double noise;    /* standard deviation added to the frames; the mesh measures about 2 */
     uint64_t seed;
 } SyntheticOptions;
 
@@ -56,6 +60,8 @@ void synthetic_free(Synthetic *synthetic);
 
 Answer answer_start(const ossify_poses *poses, const ossify_settings *settings);
 void answer_free(Answer *answer);
+/* Room for correctives, in place of what there is. */
+void answer_correctives(const ossify_poses *poses, int64_t capacity, Answer *answer);
 /* A deep copy of a rig for these poses. */
 Answer answer_of(const ossify_poses *poses, const ossify_rig *rig);
 /* 1 when both rigs hold the same bits. */

@@ -25,15 +25,20 @@ static Replay plain_replay(const ossify_poses *poses, const ossify_rig *rig) {
     r.frame = calloc((size_t)frames, sizeof *r.frame);
     for (int64_t f = 0; f < frames; f++) {
         for (int64_t v = 0; v < vertices; v++) {
-            long double *y = r.frames + 3 * (f * vertices + v), square = 0;
+            long double *y = r.frames + 3 * (f * vertices + v), square = 0, p[3];
+            for (int i = 0; i < 3; i++) {
+                p[i] = rig->rest[3 * v + i];
+                for (int64_t n = 0; n < rig->correctives; n++) {
+                    p[i] += (long double)rig->coefficients[f * rig->corrective_capacity + n] *
+                            rig->fields[3 * (n * vertices + v) + i];
+                }
+            }
             for (int64_t k = 0; k < rig->influences; k++) {
                 int32_t b = rig->influence_bones[v * rig->influences + k];
                 long double w = rig->influence_weights[v * rig->influences + k];
                 const double *m = rig->transforms + 12 * (f * rig->bone_capacity + (b < 0 ? 0 : b));
                 for (int i = 0; i < 3 && b >= 0; i++) {
-                    y[i] += w * ((long double)m[4 * i] * rig->rest[3 * v] +
-                                 (long double)m[4 * i + 1] * rig->rest[3 * v + 1] +
-                                 (long double)m[4 * i + 2] * rig->rest[3 * v + 2] + m[4 * i + 3]);
+                    y[i] += w * (m[4 * i] * p[0] + m[4 * i + 1] * p[1] + m[4 * i + 2] * p[2] + m[4 * i + 3]);
                 }
             }
             for (int i = 0; i < 3; i++) {
@@ -277,6 +282,19 @@ TEST(evaluation_is_that_of_a_plain_replay) {
             check_evaluation(&s.poses, &s.truth);
             synthetic_free(&s);
         }
+    }
+}
+
+TEST(evaluation_has_the_correctives_in) {
+    for (int frames = 1; frames < 20; frames += 6) {
+        SyntheticOptions options = {
+            .vertices = 500, .frames = frames, .bones = 5, .noise = 0.02, .correctives = 3};
+        Synthetic s = synthetic_make(options);
+        test_case("%d frames", frames);
+        check_evaluation(&s.poses, &s.truth);
+        s.truth.correctives = 1; /* of more that there is room for */
+        check_evaluation(&s.poses, &s.truth);
+        synthetic_free(&s);
     }
 }
 

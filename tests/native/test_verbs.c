@@ -10,7 +10,7 @@
 #include "synthetic.h"
 #include "test.h"
 
-enum { BONES = 4, FRAMES = 6, VERTICES = 120, K = 2 };
+enum { BONES = 4, FRAMES = 6, VERTICES = 120, K = 2, FIELDS = 3 };
 
 /* What any verb needs. */
 typedef struct Bench {
@@ -26,6 +26,9 @@ typedef struct Bench {
     ossify_fewer fewer;
     ossify_smoother smoother;
     ossify_costs result;
+    ossify_correction correction;
+    ossify_corrected corrected;
+    double gains[FIELDS];
     ossify_request request;
 } Bench;
 
@@ -51,6 +54,22 @@ static const void *options_of(const Bench *bench, int64_t verb) {
     return verb == OSSIFY_PRUNE_WEIGHTS    ? (const void *)&bench->fewer
            : verb == OSSIFY_SMOOTH_WEIGHTS ? (const void *)&bench->smoother
                                            : (const void *)&bench->place;
+}
+
+/* Verbs that know correctives get one, and room for more. */
+static void give_correctives(Bench *bench) {
+    answer_correctives(&bench->made.poses, FIELDS, &bench->answer);
+    bench->answer.rig.correctives = 1;
+    for (int64_t i = 0; i < 3 * bench->made.poses.vertex_count; i++) {
+        bench->answer.rig.fields[i] = (float)(i % 5) * 0.01f;
+    }
+    ossify_default_correction(&bench->correction);
+    bench->correction.count = FIELDS;
+    bench->corrected = (ossify_corrected){.struct_size = sizeof bench->corrected, .gains = bench->gains};
+    if (bench->request.verb == OSSIFY_CORRECT) {
+        bench->request.options = &bench->correction;
+        bench->request.result = &bench->corrected;
+    }
 }
 
 static Bench *bench_open(int64_t verb) {
@@ -99,6 +118,9 @@ static Bench *bench_open(int64_t verb) {
                                       .evaluation = &bench->evaluation,
                                       .options = options_of(bench, verb),
                                       .result = &bench->result};
+    if (verbs_find(verb)->reads & READS_FIELDS) {
+        give_correctives(bench);
+    }
     return bench;
 }
 
@@ -115,6 +137,8 @@ static void check_same(const Bench *a, const Bench *b) {
     CHECK(memcmp(a->joints, b->joints, sizeof a->joints) == 0);
     CHECK(memcmp(a->drifts, b->drifts, sizeof a->drifts) == 0);
     CHECK(memcmp(a->costs, b->costs, sizeof a->costs) == 0);
+    CHECK(memcmp(a->gains, b->gains, sizeof a->gains) == 0);
+    CHECK(a->corrected.bare_erms == b->corrected.bare_erms);
     CHECK(memcmp(a->vertex_error, b->vertex_error, sizeof a->vertex_error) == 0);
     CHECK(a->evaluation.erms == b->evaluation.erms &&
           a->evaluation.worst_vertex == b->evaluation.worst_vertex);
@@ -200,6 +224,16 @@ static Spoilt spoil(Bench *bench, int what) {
     case 10:
         bench->kinds[1] = 17;
         return (Spoilt){READS_TREE, "skeleton.joint_kinds[1] is 17"};
+    case 11:
+        if (rig->correctives > 0) {
+            rig->fields[4] = NAN;
+        }
+        return (Spoilt){READS_FIELDS, "fields[0][1][1] is nan"};
+    case 12:
+        if (rig->correctives > 0) {
+            rig->coefficients[FIELDS] = -INFINITY;
+        }
+        return (Spoilt){READS_COEFFICIENTS, "coefficients[1][0] is -inf"};
     default:
         return (Spoilt){0, NULL};
     }

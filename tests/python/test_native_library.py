@@ -14,12 +14,17 @@ from native import header
 
 ROOT = Path(__file__).resolve().parents[2]
 WORDS = {
-    "DECOMPOSE EVALUATE CONNECT ARTICULATE BONE_COSTS ADD_BONE PRUNE_WEIGHTS SMOOTH_WEIGHTS": header.VERBS,
+    "DECOMPOSE EVALUATE CONNECT ARTICULATE BONE_COSTS ADD_BONE PRUNE_WEIGHTS SMOOTH_WEIGHTS CORRECT": (
+        header.VERBS
+    ),
     "RIGID FLEXIBLE": native.BONE_KINDS,
     "DRAFT NORMAL BEST": native.QUALITIES,
     "REST_FIXED REST_KEPT REST_FREE": native.REST_MODES,
     "BUDGET_NONE BUDGET_RMS BUDGET_MAXIMUM BUDGET_PARTS": native.BUDGET_KINDS,
-    "STAGE_PREPARE STAGE_START STAGE_EXPLORE STAGE_REFINE STAGE_FINISH STAGE_SKELETON": native.STAGES,
+    "STAGE_PREPARE STAGE_START STAGE_EXPLORE STAGE_REFINE STAGE_FINISH STAGE_SKELETON STAGE_CORRECT": (
+        native.STAGES
+    ),
+    "SUPPORT_WHOLE SUPPORT_JOINTS": native.SUPPORTS,
     "RELOCATE_NONE RELOCATE_SOME RELOCATE_ALL": native.RELOCATIONS,
     "JOINT_ROOT JOINT_BALL JOINT_HINGE JOINT_STIFF JOINT_LOOSE": native.JOINT_KINDS,
     "SYMMETRY_NONE SYMMETRY_FOUND SYMMETRY_GIVEN": native.SYMMETRIES,
@@ -39,7 +44,7 @@ def c_numbers(tmp_path_factory):
         prints.append(f'printf("{struct} %zu\\n", sizeof({struct}));')
         for name, *_ in mirror._fields_:
             prints.append(f'printf("{struct}.{name} %zu\\n", offsetof({struct}, {name}));')
-    constants = ["MESSAGE_LENGTH", "MAX_INFLUENCES", "MAX_BONES", "STAGES"]
+    constants = ["MESSAGE_LENGTH", "MAX_INFLUENCES", "MAX_BONES", "MAX_CORRECTIVES", "STAGES"]
     constants += ["GIVEN_TRANSFORMS", "GIVEN_WEIGHTS", *native.Status.__members__]
     constants += " ".join(WORDS).split()
     prints += [f'printf("{name} %d\\n", (int)OSSIFY_{name});' for name in constants]
@@ -69,6 +74,7 @@ def test_constants_are_those_of_the_header(c_numbers):
     assert header.MESSAGE_LENGTH == c_numbers["MESSAGE_LENGTH"]
     assert native.MAX_INFLUENCES == c_numbers["MAX_INFLUENCES"]
     assert native.MAX_BONES == c_numbers["MAX_BONES"]
+    assert native.MAX_CORRECTIVES == c_numbers["MAX_CORRECTIVES"]
     assert len(native.STAGES) == c_numbers["STAGES"]
     assert header.GIVEN_TRANSFORMS == c_numbers["GIVEN_TRANSFORMS"]
     assert header.GIVEN_WEIGHTS == c_numbers["GIVEN_WEIGHTS"]

@@ -147,6 +147,37 @@ def test_a_skeleton_joins_the_bones(sequence, eel, tmp_path, kind, count):
         assert np.abs(own - held).max(initial=0) <= 1e-5 * np.linalg.norm(np.ptp(eel.rest, axis=0))
 
 
+def test_correctives_lower_the_error_and_are_written(sequence, eel, tmp_path):
+    out = tmp_path / "rig.npz"
+    bare = answer(sequence, "--bones", 2)
+    said = answer(sequence, "--bones", 2, "--correctives", 3, "--out", out)
+    assert said["bare_erms"] == pytest.approx(bare["erms"], rel=1e-6)
+    assert said["erms"] < 0.5 * bare["erms"]
+    assert said["correctives"] == len(said["gains"]) == 3
+    assert said["correct_seconds"] > 0
+    assert said["stage_seconds"]["explore"] > 0
+    assert said["stage_seconds"]["correct"] > 0
+    with np.load(out) as rig:
+        assert rig["fields"].shape == (3, len(eel.rest), 3)
+        assert rig["coefficients"].shape == (12, 3)
+        weights, owners = rig["influence_weights"].astype(float), rig["influence_bones"]
+        rest = rig["rest"] + np.einsum("fn,nvi->fvi", rig["coefficients"], rig["fields"].astype(float))
+        blended = np.einsum(
+            "vk,fvkij->fvij", np.where(owners >= 0, weights, 0), rig["transforms"][:, np.maximum(owners, 0)]
+        )
+        replayed = np.einsum("fvij,fvj->fvi", blended[..., :3], rest) + blended[..., 3]
+    diagonal = np.linalg.norm(np.ptp(eel.rest.astype(float), axis=0))
+    rms = np.sqrt(np.mean(np.sum((replayed - eel.frames) ** 2, axis=2)))
+    assert 100 * rms / diagonal == pytest.approx(said["rms_percent"], rel=1e-3, abs=1e-5)
+
+
+def test_a_budget_of_correctives_is_met_by_the_fewest(sequence):
+    said = answer(sequence, "--bones", 2, "--correctives-budget", 0.2)
+    assert said["rms_percent"] <= 0.2
+    fewer = answer(sequence, "--bones", 2, "--correctives", said["correctives"] - 1)
+    assert fewer["rms_percent"] > 0.2
+
+
 def test_a_sequence_without_rest_or_triangles_is_solved(eel, tmp_path):
     path = tmp_path / "bare.npz"
     np.savez(path, frames=eel.frames)

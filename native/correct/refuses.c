@@ -1,0 +1,116 @@
+/* refuses.c - corrections that cannot be. */
+#include <inttypes.h>
+#include <math.h>
+
+#include "core/sentence.h"
+#include "correct/correct.h"
+
+#define MOST_SMOOTHNESS 1000.0
+#define LARGEST 1e30
+
+static int bad_budget(ossify_info *info, const ossify_correction *correction) {
+    if (sentence_bad_range(info, "correction.budget_kind", correction->budget_kind, OSSIFY_BUDGET_NONE,
+                           OSSIFY_BUDGET_MAXIMUM)) {
+        return 1;
+    }
+    return correction->budget_kind != OSSIFY_BUDGET_NONE &&
+           !(correction->budget > 0 && isfinite(correction->budget)) &&
+           BAD(info,
+               "correction.budget is %s: it must be a number above 0, in percent of the rest's box diagonal; "
+               "or set "
+               "budget_kind to OSSIFY_BUDGET_NONE",
+               sentence_number(correction->budget).letters);
+}
+
+static int bad_smoothness(ossify_info *info, const ossify_correction *correction) {
+    return !(correction->smoothness >= 0 && correction->smoothness <= MOST_SMOOTHNESS) &&
+           BAD(info, "correction.smoothness is %s: it must be 0..%g",
+               sentence_number(correction->smoothness).letters, MOST_SMOOTHNESS);
+}
+
+/* Every bone reaches a root by its parents. */
+static int bad_parents(ossify_info *info, const int32_t *parents, int64_t bones) {
+    for (int64_t b = 0; b < bones && parents != NULL; b++) {
+        if (parents[b] < -1 || parents[b] >= bones) {
+            return BAD(info,
+                       "correction.parents[%" PRId64 "] is %" PRId32
+                       ": it must be -1 (a root) or a bone, 0..%" PRId64,
+                       b, parents[b], bones - 1);
+        }
+    }
+    for (int64_t b = 0; b < bones && parents != NULL; b++) {
+        int64_t steps = 0;
+        for (int64_t at = b; at >= 0; at = parents[at]) {
+            if (steps++ > bones) {
+                return BAD(info,
+                           "correction.parents lead from bone %" PRId64
+                           " in a circle: some bone must be a root (-1)",
+                           b);
+            }
+        }
+    }
+    return 0;
+}
+
+/* Coefficients that are solved anew may come as anything. */
+static int bad_held_coefficients(ossify_info *info, const ossify_request *request) {
+    const ossify_correction *correction = request->options;
+    const ossify_rig *rig = request->rig;
+    for (int64_t i = 0;
+         correction->held_coefficients != NULL && i < request->poses->frame_count * rig->correctives; i++) {
+        const int64_t f = i / rig->correctives, n = i % rig->correctives;
+        const double c = rig->coefficients[f * rig->corrective_capacity + n];
+        if (correction->held_coefficients[n] && !(fabs(c) <= LARGEST)) {
+            return BAD(info,
+                       "coefficients[%" PRId64 "][%" PRId64
+                       "] is %s and held: it must be finite and within %g",
+                       f, n, sentence_number(c).letters, LARGEST);
+        }
+    }
+    return 0;
+}
+
+/* What is right by itself but not together. */
+static int bad_together(ossify_info *info, const ossify_request *request) {
+    const ossify_correction *correction = request->options;
+    const ossify_rig *rig = request->rig;
+    if (correction->count > rig->corrective_capacity) {
+        return BAD(info,
+                   "correction.count is %" PRId64 ", but the rig's arrays have room for %" PRId64
+                   ": make rig.corrective_capacity larger or ask for fewer",
+                   correction->count, rig->corrective_capacity);
+    }
+    if (rig->correctives > correction->count) {
+        return BAD(info,
+                   "rig.correctives is %" PRId64 ", but correction.count is %" PRId64
+                   ": fields that come in are held; allow more, or bring fewer",
+                   rig->correctives, correction->count);
+    }
+    if (correction->solve_rest && request->settings->rest_mode == OSSIFY_REST_FIXED) {
+        return BAD(info,
+                   "correction.solve_rest is 1 and settings.rest_mode is OSSIFY_REST_FIXED: choose another "
+                   "rest_mode, or set solve_rest to 0");
+    }
+    return 0;
+}
+
+static int bad_option(ossify_info *info, const char *name, const void *array, size_t item) {
+    return array != NULL && sentence_bad_array(info, name, array, item, "");
+}
+
+int correct_refuses(const ossify_request *request, ossify_info *info) {
+    const ossify_correction *correction = request->options;
+    const ossify_corrected *corrected = request->result;
+    return sentence_bad_range(info, "correction.count", correction->count, 0, OSSIFY_MAX_CORRECTIVES) ||
+           bad_budget(info, correction) ||
+           sentence_bad_range(info, "correction.support", correction->support, OSSIFY_SUPPORT_WHOLE,
+                              OSSIFY_SUPPORT_JOINTS) ||
+           bad_smoothness(info, correction) ||
+           sentence_bad_range(info, "correction.solve_rest", correction->solve_rest, 0, 1) ||
+           sentence_bad_range(info, "correction.refine", correction->refine, 0, 1) ||
+           bad_option(info, "correction.parents", correction->parents, sizeof(int32_t)) ||
+           bad_option(info, "corrected.joints", corrected->joints, sizeof(int32_t)) ||
+           bad_option(info, "corrected.gains", corrected->gains, sizeof(double)) ||
+           bad_together(info, request) || bad_parents(info, correction->parents, request->rig->bones) ||
+           bad_held_coefficients(info, request);
+}

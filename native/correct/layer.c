@@ -22,7 +22,7 @@
 
 #include "math/lapack.h"
 
-enum { MAX_LANES = 32, LANE_BYTES = 64 << 20 };
+enum { MAX_LANES = 32, LAYER_BYTES = 64 << 20 };
 
 static const double FIRST_RIDGE = 1e-2; /* of the frames: before anything is known */
 static const double LEAST_RIDGE = 1e-9; /* of the frames */
@@ -30,8 +30,8 @@ static const double SHARE = 0.5;        /* of the ridge that a normal distributi
 static const double SINGULAR = 1e-10;   /* of a field's square: where fields cannot be told apart */
 static const double TINY = 1e-300;      /* and where there is none */
 static const double DEPENDENT = 1e-8;   /* of a column's length: what is left of it is rounding */
-static const double FLAT = 1e-3;        /* of the error: a smaller fall is none */
-static const double NEIGHBOURS = 6;     /* of a vertex, on the average */
+static const double LAYER_FLAT = 1e-3;  /* of the error: a smaller fall is none */
+static const double RING_MEAN = 6;      /* of a vertex, on the average */
 
 /* ---- memory ---- */
 
@@ -53,7 +53,7 @@ int layer_make(Call *call, const Skin *skin, int fields, Layer *layer) {
     layer->field = arena_take(arena, 3 * (n + 1) * (size_t)skin->vertices, sizeof(double));
     layer->coefficient = arena_take(arena, (n + 1) * wide, sizeof(double));
     layer->known = arena_take(arena, n + 1, 1);
-    const size_t bytes = sums_of(layer) * sizeof(double), most = LANE_BYTES / bytes;
+    const size_t bytes = sums_of(layer) * sizeof(double), most = LAYER_BYTES / bytes;
     layer->lanes = most < 1 ? 1 : most < MAX_LANES ? (int)most : MAX_LANES;
     layer->lanes = layer->lanes < skin->blocks ? layer->lanes : skin->blocks;
     layer->lane_sums = arena_take(arena, (size_t)layer->lanes * sums_of(layer), sizeof(double));
@@ -178,7 +178,7 @@ INSIDE void add_pull(const Scratch *s, int at, double pull, const double goal[3]
  * that at B0, the fields of the last sweep. */
 INSIDE void add_neighbours(const Layer *layer, const Scratch *s, int v, int at) {
     const size_t slots = (size_t)layer->fields + 1, n = (size_t)s->slot[at];
-    const double pull = 2 * layer->ridge * layer->smoothness / NEIGHBOURS;
+    const double pull = 2 * layer->ridge * layer->smoothness / RING_MEAN;
     const double *own = layer->before + 3 * ((size_t)v * slots + n);
     for (int64_t e = layer->graph->first[v]; e < layer->graph->first[v + 1]; e++) {
         const double *other = layer->before + 3 * ((size_t)layer->graph->neighbour[e] * slots + n);
@@ -517,7 +517,7 @@ double layer_solve(Call *call, Layer *layer, int rounds) {
             return -1;
         }
         error = layer_fit_coefficients(call, layer, layer->coefficient, 0);
-        if (error < 0 || last - error <= FLAT * error) {
+        if (error < 0 || last - error <= LAYER_FLAT * error) {
             return error;
         }
         if (round == 0) {

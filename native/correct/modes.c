@@ -15,8 +15,8 @@
 #include "math/lapack.h"
 
 enum {
-    MOST_FRAMES = 256, /* in a Gram matrix */
-    LANES = 8,         /* partial sums of it */
+    GRAM_FRAMES = 256, /* in a Gram matrix */
+    MODE_LANES = 8,    /* partial sums of it */
     MODES_A_JOINT = 9  /* as many as a rotation has entries */
 };
 
@@ -98,7 +98,7 @@ static void add_block(const Gram *gram, Scratch *s, int block, int joint, double
 static void fill_lane(void *user, int lane, int worker) {
     const Gram *gram = user;
     const size_t size = (size_t)gram->frames * (size_t)gram->frames;
-    for (int block = lane * gram->step; block < gram->layer->skin->blocks; block += LANES * gram->step) {
+    for (int block = lane * gram->step; block < gram->layer->skin->blocks; block += MODE_LANES * gram->step) {
         if (atomic_load(&gram->call->cancelled) || (worker == 0 && call_poll(gram->call, -1))) {
             return;
         }
@@ -146,8 +146,8 @@ static void find_joint(void *user, int joint, int worker) {
 
 static void fill_whole(Gram *gram) {
     const size_t size = (size_t)gram->frames * (size_t)gram->frames;
-    parallel_run(gram->call->pool, LANES, fill_lane, gram);
-    for (size_t lane = 1; lane < LANES; lane++) {
+    parallel_run(gram->call->pool, MODE_LANES, fill_lane, gram);
+    for (size_t lane = 1; lane < MODE_LANES; lane++) {
         for (size_t i = 0; i < size; i++) {
             gram->matrix[i] += gram->matrix[lane * size + i];
         }
@@ -162,7 +162,7 @@ static void choose_frames(Gram *gram) {
     for (int f = 0; f < layer->skin->frames; f++) {
         seen += !(layer->blind && layer->blind[f]);
     }
-    const int most = seen < MOST_FRAMES ? seen : MOST_FRAMES;
+    const int most = seen < GRAM_FRAMES ? seen : GRAM_FRAMES;
     for (int f = 0, i = 0; f < layer->skin->frames; f++) {
         if (!(layer->blind && layer->blind[f])) {
             if ((int64_t)i++ * most / seen >= taken) {
@@ -188,7 +188,7 @@ static int make_gram(Call *call, Gram *gram, int matrices) {
     Arena *arena = &call->arena;
     const int workers = parallel_workers(call->pool);
     const size_t n = (size_t)gram->frames, most = (size_t)gram->most;
-    gram->matrix = arena_take(arena, (size_t)(gram->support ? workers : LANES) * n * n, sizeof(double));
+    gram->matrix = arena_take(arena, (size_t)(gram->support ? workers : MODE_LANES) * n * n, sizeof(double));
     gram->value = arena_take(arena, (size_t)matrices * most, sizeof(double));
     gram->vector = arena_take(arena, (size_t)matrices * most * n, sizeof(double));
     gram->scratch = arena_take(arena, (size_t)workers, sizeof *gram->scratch);

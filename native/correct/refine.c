@@ -15,11 +15,11 @@
 #include "descent/transforms.h"
 #include "math/simplex_ls.h"
 
-enum { BONE_SWEEPS = 2 };
+enum { REFINE_SWEEPS = 2 };
 
-static const double ROUNDING = 1e-14; /* of |x|^2: covers that of the Gram matrix */
-static const double FAINT = 1e-6;     /* weights below are none */
-static const double FLAT = 5e-4;      /* of the error: a smaller fall is none */
+static const double ROUNDING = 1e-14;    /* of |x|^2: covers that of the Gram matrix */
+static const double REFINE_FAINT = 1e-6; /* weights below are none */
+static const double REFINE_FLAT = 5e-4;  /* of the error: a smaller fall is none */
 
 typedef struct Scratch {
     double *x; /* [SKIN_BLOCK][3][wide] */
@@ -91,7 +91,7 @@ INSIDE void solve_vertex(const Refine *refine, Scratch *s, int v, const double *
     const double square = skin_dot(x, x, 3 * wide) + skin->frames;
     simplex_ls(count, q, ROUNDING * square, w);
     for (int i = 0; i < count; i++) {
-        if (w[i] > FAINT) {
+        if (w[i] > REFINE_FAINT) {
             bone[kept] = bone[i];
             weight[kept++] = w[i];
         }
@@ -206,7 +206,7 @@ static void bones_of_frame(void *user, int f, int worker) {
         add_vertex(refine, s, v, x, p);
     }
     read_frame(refine, s, f);
-    for (int sweep = 0; sweep < BONE_SWEEPS; sweep++) {
+    for (int sweep = 0; sweep < REFINE_SWEEPS; sweep++) {
         (flexible ? transforms_sweep_flexible : transforms_sweep)(&s->model, &s->moments, refine->sharing, 0);
     }
     write_frame(refine, s, f);
@@ -257,7 +257,7 @@ double refine_run(Call *call, Skin *skin, Layer *layer, const ossify_rig *rig, i
     }
     ready = ready && make_sharing(&refine);
     double error = ready ? INFINITY : -1, last = INFINITY;
-    for (int round = 0; round < rounds && error >= 0 && !(last - error <= FLAT * error); round++) {
+    for (int round = 0; round < rounds && error >= 0 && !(last - error <= REFINE_FLAT * error); round++) {
         last = error;
         error = round_of(&refine, layer);
     }

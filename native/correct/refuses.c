@@ -6,7 +6,7 @@
 #include "correct/correct.h"
 
 #define MOST_SMOOTHNESS 1000.0
-#define LARGEST 1e30
+#define LARGEST_FIELD 1e30
 
 static int bad_budget(ossify_info *info, const ossify_correction *correction) {
     if (sentence_bad_range(info, "correction.budget_kind", correction->budget_kind, OSSIFY_BUDGET_NONE,
@@ -60,11 +60,11 @@ static int bad_held_coefficients(ossify_info *info, const ossify_request *reques
          correction->held_coefficients != NULL && i < request->poses->frame_count * rig->correctives; i++) {
         const int64_t f = i / rig->correctives, n = i % rig->correctives;
         const double c = rig->coefficients[f * rig->corrective_capacity + n];
-        if (correction->held_coefficients[n] && !(fabs(c) <= LARGEST)) {
+        if (correction->held_coefficients[n] && !(fabs(c) <= LARGEST_FIELD)) {
             return BAD(info,
                        "coefficients[%" PRId64 "][%" PRId64
                        "] is %s and held: it must be finite and within %g",
-                       f, n, sentence_number(c).letters, LARGEST);
+                       f, n, sentence_number(c).letters, LARGEST_FIELD);
         }
     }
     return 0;

@@ -61,6 +61,13 @@ def calls():
         "bone_costs": {**motion, "settings": settings},
         "add_bone": {**motion, "vertex": 3, "split": None, "settings": settings},
         "evaluate": {**motion, "replay": True},
+        "correct": {
+            **motion,
+            "correction": native.Correction(count=1),
+            "settings": settings,
+            "parents": None,
+            "held_coefficients": None,
+        },
         "prune_weights": {**motion, "influences": 2, "settings": settings},
         "smooth_weights": {**motion, "budget": 0.1, "influences": 4, "rounds": 1, "settings": settings},
     }
@@ -94,7 +101,9 @@ def refused_in_words(act):
     return True
 
 
-VERBS = "decompose articulate connect bone_costs add_bone evaluate prune_weights smooth_weights".split()
+VERBS = (
+    "decompose articulate connect bone_costs add_bone evaluate correct prune_weights smooth_weights".split()
+)
 
 
 @pytest.mark.filterwarnings("ignore")  # of NumPy, about some of them

@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
+from known_skeletons import skeleton_of
 from ossify import native
 from ossify.skeleton import idle
-
-from skeletons import skeleton_of
 
 
 def rig_of(bones, weights, count):

@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
+from known_skeletons import skeleton_of
 from ossify import native
 from ossify.skeleton import limbs, placement
-
-from skeletons import skeleton_of
 
 NO_FACES = np.empty((0, 3), int)
 SPREAD = np.array([[x, y, z] for x in (-0.1, 0.1) for y in (-0.1, 0.1) for z in (0.05, 0.5, 0.95)])

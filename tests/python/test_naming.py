@@ -4,9 +4,8 @@ import itertools
 
 import numpy as np
 import pytest
+from known_skeletons import skeleton_of
 from ossify.skeleton import limbs, mirror, naming
-
-from skeletons import skeleton_of
 
 PLANE = np.array([1.0, 0, 0, 0])
 

@@ -7,24 +7,11 @@ import builds
 import numpy as np
 import pytest
 import scenes
-from commands import outside
+from commands import FAST, outside, run, save_moving, write_obj
 from ossify import command, command_line
 from ossify.base.refusal import Refusal
 from ossify.files import inputs
 from ossify.options import options
-
-FAST = ["--bones", "4", "--quality", "draft", "--quiet"]
-
-
-def run(*arguments):
-    return command.main([str(argument) for argument in arguments])
-
-
-def save_moving(path, obj=None):
-    """A .blend with a moving sheet."""
-    scenes.key_shapes(obj or scenes.grid())
-    bpy.ops.wm.save_as_mainfile(filepath=str(path))
-    return path
 
 
 def export(path):
@@ -51,16 +38,6 @@ def export(path):
             bake_anim_use_all_actions=False,  # with it, keys of shape keys are left out
         )
     return path
-
-
-def write_obj(path, points):
-    n = int(np.sqrt(len(points)))
-    lines = [f"v {x:.6f} {y:.6f} {z:.6f}" for x, y, z in points]
-    for r in range(n - 1):
-        for c in range(n - 1):
-            a = r * n + c + 1
-            lines.append(f"f {a} {a + 1} {a + n + 1} {a + n}")
-    path.write_text("\n".join(lines) + "\n")
 
 
 @pytest.mark.parametrize("suffix", [".abc", ".usd", ".usdc", ".glb", ".gltf", ".fbx"])

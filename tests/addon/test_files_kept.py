@@ -5,7 +5,6 @@ import os
 import shutil
 import signal
 import struct
-import subprocess
 import sys
 import time
 
@@ -14,12 +13,12 @@ import builds
 import numpy as np
 import pytest
 import scenes
-from ossify import command, native
+from commands import FAST, run, save_moving, started, write_obj
+from ossify import command
 from ossify.base.refusal import Refusal
 from ossify.base.steps import run as run_steps
 from ossify.files import bake, inputs, overlaps, wholeness
 from ossify.options.options import BakeOptions
-from test_command import FAST, run, save_moving, write_obj
 
 EVERY = [".blend", ".glb", ".gltf", ".fbx", ".usdc", ".usda", ".abc", ".pc2", ".mdd"]
 
@@ -42,24 +41,6 @@ def arguments_for(scene, out):
 
 
 # ---- kills and full disks
-
-
-def started(*arguments, **more):
-    """The command in a process of its own, beside this one."""
-    if bpy.app.binary_path:
-        call = [bpy.app.binary_path, "--factory-startup", "--addons", command.__package__]
-        call += ["--command", command.NAME]
-    else:
-        call = [sys.executable, str(os.path.dirname(command.__file__))]
-    environment = os.environ | {"OSSIFY_LIBRARY": str(native.library_path())}
-    return subprocess.Popen(
-        [*call, *map(str, arguments)],
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        **more,
-    )
 
 
 def earlier(tmp_path, suffix):

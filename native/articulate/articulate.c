@@ -35,8 +35,9 @@ enum {
     ROUND_JOINT_STEPS = 1
 };
 
-static const int ROUNDS[3] = {[OSSIFY_DRAFT] = 6, [OSSIFY_NORMAL] = 40, [OSSIFY_BEST] = 80};
-static const double TOLERANCE[3] = {[OSSIFY_DRAFT] = 1e-3, [OSSIFY_NORMAL] = 3e-4, [OSSIFY_BEST] = 2e-5};
+static const int REFIT_ROUNDS[3] = {[OSSIFY_DRAFT] = 6, [OSSIFY_NORMAL] = 40, [OSSIFY_BEST] = 80};
+static const double REFIT_TOLERANCE[3] = {
+    [OSSIFY_DRAFT] = 1e-3, [OSSIFY_NORMAL] = 3e-4, [OSSIFY_BEST] = 2e-5};
 
 typedef struct Refit {
     Call *call;
@@ -100,13 +101,14 @@ static int make_room(Refit *refit, const ossify_rig *rig, const ossify_skeleton 
 static int64_t refine(Refit *refit) {
     Call *call = refit->call;
     const ossify_settings *settings = call->settings;
-    const int most = settings->iterations > 0 ? (int)settings->iterations : ROUNDS[settings->quality];
+    const int most = settings->iterations > 0 ? (int)settings->iterations : REFIT_ROUNDS[settings->quality];
     const double enough = settings->until > 0 ? problem_squared(&refit->problem, settings->until) : 0;
     call->from = call->progress.fraction;
     call->to = 0.98;
     descent_restart(&refit->descent);
     descent_reach(&refit->descent, NEAR_REACH, 1 + (int)(REACH_SHRINKS * most));
-    const DescentEnd how = descent_complete(&refit->descent, most, TOLERANCE[settings->quality], enough);
+    const DescentEnd how =
+        descent_complete(&refit->descent, most, REFIT_TOLERANCE[settings->quality], enough);
     call->info->iterations = refit->descent.iterations;
     if (how == DESCENT_STOPPED || !last_poses(refit)) {
         return call_ended(call);

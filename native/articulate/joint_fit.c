@@ -27,8 +27,8 @@
 #include "skeleton/symmetry.h"
 
 enum {
-    LANES = 16, /* partial sums over frames, fixed so that threads cannot change them */
-    TRIES = 12  /* to pull joints back that would go too far */
+    LANES = 16,      /* partial sums over frames, fixed so that threads cannot change them */
+    JOINT_TRIES = 12 /* to pull joints back that would go too far */
 };
 
 static const double PART_REACH = 1;     /* radii of the smaller part that a joint may leave its anchor by, */
@@ -292,7 +292,7 @@ static void make_symmetric(JointFit *fit) {
 static int find_step(JointFit *fit, double square) {
     const int size = 3 * fit->linkage->bones;
     first_pull(fit, square);
-    for (int try = 0; try < TRIES; try++) {
+    for (int try = 0; try < JOINT_TRIES; try++) {
         add_pull(fit);
         if (fit->linkage->mirror) {
             make_symmetric(fit);

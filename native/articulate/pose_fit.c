@@ -17,9 +17,9 @@
 #include "math/lapack.h"
 #include "math/rotation3.h"
 
-enum { TRIES = 9 };
+enum { POSE_TRIES = 9 };
 
-static const double FIRST_DAMPING = 1e-6; /* of the diagonal: poses are near their best from the start */
+static const double POSE_DAMPING = 1e-6; /* of the diagonal: poses are near their best from the start */
 static const double MISFIT_ROUNDING = 8 * DBL_EPSILON; /* of the misfit, a difference of large sums */
 
 /* A slide moves the joint as the parent sees it: q_p += d_a l_a s_a, in rows and columns. */
@@ -201,7 +201,7 @@ static void take_step(const Linkage *linkage, Bench *bench) {
 /* One accepted step; returns the misfit after it, which is the one before if there is none. */
 static double improve(const Linkage *linkage, Bench *bench, int frame, double misfit, double *damping) {
     pose_fit_system(linkage, bench);
-    for (int try = 0; try < TRIES; try++, *damping *= MORE_DAMPING) {
+    for (int try = 0; try < POSE_TRIES; try++, *damping *= MORE_DAMPING) {
         if (!find_step(linkage, bench, *damping)) {
             continue;
         }
@@ -220,7 +220,7 @@ static double improve(const Linkage *linkage, Bench *bench, int frame, double mi
 static void fit_frame(void *user, int frame, int worker) {
     Linkage *linkage = user;
     Bench *bench = &linkage->bench[worker];
-    double damping = FIRST_DAMPING;
+    double damping = POSE_DAMPING;
     linkage_read(linkage, frame, bench->slide, bench->z);
     double misfit = linkage_misfit(linkage, frame, bench->z, bench->left);
     for (int step = 0; step < linkage->steps && !linkage->call->cancelled; step++) {

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { POLL_EVERY = 1 << 16 }; /* influences */
+enum { INFLUENCES_A_POLL = 1 << 16 }; /* influences */
 
 int model_make(Call *call, const Problem *problem, int capacity, int influences, Model *model) {
     const size_t n = (size_t)problem->vertices, b = (size_t)capacity, k = (size_t)influences;
@@ -133,7 +133,7 @@ static int add_likeness(Call *call, const Problem *problem, const Model *from, c
                         double *like) {
     const size_t k = (size_t)from->influences;
     for (size_t i = 0; i < (size_t)problem->vertices * k; i++) {
-        if (i % POLL_EVERY == 0 && call_poll(call, -1)) {
+        if (i % INFLUENCES_A_POLL == 0 && call_poll(call, -1)) {
             return 0;
         }
         for (size_t j = i / k * k; j < (i / k + 1) * k; j++) {

@@ -20,7 +20,7 @@
 enum {
     ABREAST = SURFACE_ABREAST,
     WIDTH = 6 * ABREAST, /* numbers of a vertex in the frames at hand */
-    CHUNK = 512,
+    SURFACE_CHUNK = 512,
     FEW = 32,  /* neighbours */
     TERMS = 13 /* of the arctangent below tan 22.5 */
 };
@@ -43,7 +43,7 @@ struct Surface {
 };
 
 static int chunks_of(int64_t items) {
-    return (int)((items + CHUNK - 1) / CHUNK);
+    return (int)((items + SURFACE_CHUNK - 1) / SURFACE_CHUNK);
 }
 
 static int compare_numbers(const void *a, const void *b) {
@@ -206,7 +206,7 @@ INSIDE void add_face(const Surface *surface, int64_t t) {
 }
 
 INSIDE void add_faces(const Surface *surface, int chunk) {
-    const int64_t begin = (int64_t)chunk * CHUNK, end = begin + CHUNK;
+    const int64_t begin = (int64_t)chunk * SURFACE_CHUNK, end = begin + SURFACE_CHUNK;
     for (int64_t t = begin; t < end && t < surface->faces; t++) {
         add_face(surface, t);
     }
@@ -241,7 +241,7 @@ INSIDE void add_bump(const Surface *surface, int64_t v, double sums[3 * ABREAST]
 }
 
 INSIDE void add_bumps(const Surface *surface, int chunk) {
-    const int64_t begin = (int64_t)chunk * CHUNK, end = begin + CHUNK;
+    const int64_t begin = (int64_t)chunk * SURFACE_CHUNK, end = begin + SURFACE_CHUNK;
     double sums[3 * ABREAST] = {0}, sum = 0;
     for (int64_t v = begin; v < end && v < surface->vertices; v++) {
         add_bump(surface, v, sums);

@@ -18,7 +18,7 @@
 #include "math/rotation3.h"
 
 enum {
-    SWEEPS = 3,          /* over the bones of a frame, an iteration */
+    BONE_SWEEPS = 3,     /* over the bones of a frame, an iteration */
     REFRESH = ROUND - 1, /* iterations for which candidates stay once they were looked at */
     STRIP_PASSES = 24,   /* at most, until nothing lies outside its region, */
     FAINT_PASSES = 3     /* and until nothing is faint: what is left then is needed */
@@ -156,7 +156,7 @@ static int bone_step(Descent *descent) {
     const BoneStep *step = &descent->bone_step;
     return step->solve ? step->solve(step->user, &descent->moments)
                        : transforms_update(descent->call, descent->problem, descent->model, &descent->moments,
-                                           descent->flexible, SWEEPS);
+                                           descent->flexible, BONE_SWEEPS);
 }
 
 /* 1 when the call must end. */

@@ -12,7 +12,7 @@
 
 #include "math/tree.h"
 
-enum { NEIGHBOURS = 8, FEW = 32, CHUNK = 1024 /* vertices between two questions to the watcher */ };
+enum { NEIGHBOURS = 8, FEW = 32, GRAPH_CHUNK = 1024 /* vertices between two questions to the watcher */ };
 
 typedef struct Edge {
     int low, high;
@@ -147,11 +147,11 @@ typedef struct NearTask {
 
 static void find_nearest(void *user, int task, int worker) {
     NearTask *job = user;
-    const int end = (task + 1) * CHUNK < job->tree->count ? (task + 1) * CHUNK : job->tree->count;
+    const int end = (task + 1) * GRAPH_CHUNK < job->tree->count ? (task + 1) * GRAPH_CHUNK : job->tree->count;
     if (worker == 0 && !wanted(job->watch)) {
         atomic_store(&job->stopped, 1);
     }
-    for (int v = task * CHUNK; v < end && !atomic_load(&job->stopped); v++) {
+    for (int v = task * GRAPH_CHUNK; v < end && !atomic_load(&job->stopped); v++) {
         double square[NEIGHBOURS];
         int *near = job->near + (size_t)v * NEIGHBOURS;
         for (int i = tree_nearest(job->tree, v, NEIGHBOURS, near, square); i < NEIGHBOURS; i++) {
@@ -165,7 +165,7 @@ static int add_nearest(Arena *arena, Pool *pool, const GraphWatch *watch, const 
     if (!job.near) {
         return 0;
     }
-    parallel_run(pool, (tree->count + CHUNK - 1) / CHUNK, find_nearest, &job);
+    parallel_run(pool, (tree->count + GRAPH_CHUNK - 1) / GRAPH_CHUNK, find_nearest, &job);
     for (int v = 0; v < tree->count && !job.stopped; v++) {
         for (int i = 0; i < NEIGHBOURS && job.near[(size_t)v * NEIGHBOURS + (size_t)i] >= 0; i++) {
             add_edge(edges, v, job.near[(size_t)v * NEIGHBOURS + (size_t)i]);
@@ -187,7 +187,7 @@ static int tie_round(const GraphWatch *watch, Tree *tree, int *parent, int *labe
     }
     tree_label(tree, label);
     for (int v = 0; v < n; v++) {
-        if (v % CHUNK == 0 && !wanted(watch)) {
+        if (v % GRAPH_CHUNK == 0 && !wanted(watch)) {
             return 0;
         }
         if (tree_nearer_other(tree, label, v, &shortest[label[v]])) {

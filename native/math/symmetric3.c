@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { SWEEPS = 20 };
+enum { EIGEN_SWEEPS = 20 };
 
 void symmetric3_solve(const double a[9], double ridge, const double y[3], double x[3]) {
     const double d0 = fmax(a[0] + ridge, ridge); /* A + ridge I = L D L' */
@@ -41,7 +41,7 @@ void symmetric3_eigen(const double a[9], double value[3], double vector[9]) {
     double work[3][3], v[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
     int order[3] = {0, 1, 2};
     memcpy(work, a, sizeof work);
-    for (int sweep = 0; sweep < SWEEPS; sweep++) {
+    for (int sweep = 0; sweep < EIGEN_SWEEPS; sweep++) {
         rotate(work, v, 0, 1);
         rotate(work, v, 0, 2);
         rotate(work, v, 1, 2);

@@ -17,7 +17,7 @@
 #include "paint/form.h"
 #include "paint/paint.h"
 
-enum { CHUNK = 64, FEW_CHOICES = 70 /* eight bones, of which four stay */ };
+enum { PRUNE_CHUNK = 64, FEW_CHOICES = 70 /* eight bones, of which four stay */ };
 
 static const double NEAR = 1e-3;         /* of a form's mean: how strongly what is open stays */
 static const double RIDGE = 1e-12;       /* likewise, for bones that move the same */
@@ -217,7 +217,8 @@ static void prune_vertex(const Pruning *pruning, int64_t v) {
 
 static void prune_chunk(void *user, int task, int worker) {
     const Pruning *pruning = user;
-    const int64_t first = (int64_t)task * CHUNK, end = first + CHUNK, last = pruning->poses->vertex_count;
+    const int64_t first = (int64_t)task * PRUNE_CHUNK, end = first + PRUNE_CHUNK,
+                  last = pruning->poses->vertex_count;
     if (worker == 0) {
         call_poll(pruning->call, (double)first / (double)last);
     }
@@ -260,6 +261,7 @@ int64_t paint_prune(Call *call, const ossify_poses *poses, const ossify_fewer *f
                                overfull, fewer->influences);
     }
     call_stage(call, OSSIFY_STAGE_REFINE);
-    parallel_run(call->pool, (int)((poses->vertex_count + CHUNK - 1) / CHUNK), prune_chunk, &pruning);
+    parallel_run(call->pool, (int)((poses->vertex_count + PRUNE_CHUNK - 1) / PRUNE_CHUNK), prune_chunk,
+                 &pruning);
     return atomic_load(&call->cancelled) ? OSSIFY_CANCELLED : OSSIFY_CONVERGED;
 }

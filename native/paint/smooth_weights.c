@@ -17,9 +17,10 @@
 #include "paint/form.h"
 #include "paint/paint.h"
 
-enum { CHUNK = 128, HALVINGS = 10, MOST_ROUNDS = 100 };
+enum { SMOOTH_CHUNK = 128, HALVINGS = 10, MOST_ROUNDS = 100 };
 
-static const double FAINT = 1e-3;  /* a weight below it that was not there before is not worth an influence */
+static const double NEW_FAINT =
+    1e-3;                          /* a weight below it that was not there before is not worth an influence */
 static const double PRICES = 1e5;  /* the highest over one at which both terms weigh the same */
 static const double MARGIN = 1e-3; /* of the budget, left to rounding */
 static const double OWN_FIRST =
@@ -90,14 +91,14 @@ static void sweep_chunk(void *user, int task, int worker) {
     const Sweep *sweep = user;
     Call *call = sweep->s->call;
     const int last = (int)sweep->s->poses->vertex_count,
-              end = (task + 1) * CHUNK < last ? (task + 1) * CHUNK : last;
+              end = (task + 1) * SMOOTH_CHUNK < last ? (task + 1) * SMOOTH_CHUNK : last;
     Tally tally;
     memset(tally.sum, 0, sizeof tally.sum);
     tally.count = 0;
     if (worker == 0) {
-        call_poll(call, sweep->begin + sweep->part * task * CHUNK / last);
+        call_poll(call, sweep->begin + sweep->part * task * SMOOTH_CHUNK / last);
     }
-    for (int v = task * CHUNK; v < end && !atomic_load(&call->cancelled); v++) {
+    for (int v = task * SMOOTH_CHUNK; v < end && !atomic_load(&call->cancelled); v++) {
         if (sweep->s->free[v]) {
             sweep->task(sweep->s, v, &tally);
         }
@@ -107,7 +108,8 @@ static void sweep_chunk(void *user, int task, int worker) {
 /* All free vertices; the progress goes from one to the other. 0 when the call must end. */
 static int sweep(Smoothing *s, VertexTask task, double begin, double end) {
     Sweep work = {s, task, begin, end - begin};
-    parallel_run(s->call->pool, (int)((s->poses->vertex_count + CHUNK - 1) / CHUNK), sweep_chunk, &work);
+    parallel_run(s->call->pool, (int)((s->poses->vertex_count + SMOOTH_CHUNK - 1) / SMOOTH_CHUNK),
+                 sweep_chunk, &work);
     return !atomic_load(&s->call->cancelled);
 }
 
@@ -184,7 +186,7 @@ static int find_bones(Smoothing *s, int rounds) {
         memcpy(other, s->bone, n * sizeof *other);
         memcpy(s->next, s->now, n * sizeof *s->next);
         for (int v = 0; v < (int)s->poses->vertex_count; v++) {
-            if (v % CHUNK == 0 && call_poll(s->call, 0.2 * round / rounds)) {
+            if (v % SMOOTH_CHUNK == 0 && call_poll(s->call, 0.2 * round / rounds)) {
                 return 0;
             }
             if (s->free[v]) {
@@ -238,7 +240,7 @@ static void bound(const Smoothing *s, const int *bone, const double *start, doub
     for (int i = 0; i < room; i++) {
         int best = -1;
         for (int k = 0; k < s->width && bone[k] >= 0; k++) {
-            const int worth = w[k] > 0 && (w[k] >= FAINT || start[k] > 0);
+            const int worth = w[k] > 0 && (w[k] >= NEW_FAINT || start[k] > 0);
             if (worth && !taken[k] && !is_held(s->rig, bone[k]) && (best < 0 || w[k] > w[best])) {
                 best = k;
             }

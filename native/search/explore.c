@@ -30,7 +30,7 @@ static const double BAD_CUT = 1.06;     /* rise of the objective that calls for 
 static const double REPAIR_REACH = 0.1; /* of the radius: a repair mends one place */
 
 static const double CYCLE_FALL =
-    0.8; /* the objective falls at least to this within PATIENCE cycles: they go on */
+    0.8; /* the objective falls at least to this within CYCLE_PATIENCE cycles: they go on */
 static const double ARTICULATED = 0.75; /* E_RMS: below it parts are missing, above it they may not exist */
 static const double SURE =
     16; /* times the error left: what most bones are worth when parts are missing for sure */
@@ -39,11 +39,11 @@ static const double UNSEEN = 0.01; /* E_RMS that is not worth a cycle */
 static const double JOINTED = 0.3; /* exponent of the error with joints that hold, where both count */
 
 enum {
-    REPAIRS = 3,      /* of regions that were cut, and of bones that nothing follows */
-    PATIENCE = 3,     /* cycles without a large fall before they end, */
-    HOPE = 6,         /* and where a part is missing */
-    MORE_CYCLES = 13, /* than the effort's, while they help */
-    LOOSE_BETWEEN = 4 /* iterations after a bone that held least has left */
+    REPAIRS = 3,        /* of regions that were cut, and of bones that nothing follows */
+    CYCLE_PATIENCE = 3, /* cycles without a large fall before they end, */
+    HOPE = 6,           /* and where a part is missing */
+    MORE_CYCLES = 13,   /* than the effort's, while they help */
+    LOOSE_BETWEEN = 4   /* iterations after a bone that held least has left */
 };
 
 static int must_end(Call *call) {
@@ -194,7 +194,7 @@ static int run_cycles(Descent *descent, int bones, const Effort *effort, double 
         const int articulated = squared <= problem_squared(problem, ARTICULATED);
         trials.worth = articulated ? 1 : SURE;
         if (squared <= fmax(enough, problem_squared(problem, UNSEEN)) ||
-            (cycle >= effort->cycles && waited >= (trials.missing ? HOPE : PATIENCE) && !articulated)) {
+            (cycle >= effort->cycles && waited >= (trials.missing ? HOPE : CYCLE_PATIENCE) && !articulated)) {
             break;
         }
         call->from = from + cycle * share;

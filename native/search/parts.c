@@ -20,10 +20,10 @@
 #include "starts/start.h"
 
 enum {
-    FIRST = 24, /* bones to begin with */
-    WARM = 24,  /* iterations: of the first bones, and of a mending */
-    AFTER = 16, /* after growth */
-    ROUNDS = 8  /* of growth, and of mending */
+    FIRST = 24,       /* bones to begin with */
+    WARM = 24,        /* iterations: of the first bones, and of a mending */
+    AFTER = 16,       /* after growth */
+    GROWTH_ROUNDS = 8 /* of growth, and of mending */
 };
 
 static const double GROWTH = 0.5;      /* more bones a round, of those there are */
@@ -47,7 +47,8 @@ static int grow(Shed *shed, double growth, int iterations, uint64_t *random) {
 /* Bones are added while that lowers the error much; 0 when the call must end. */
 static int grow_all(Shed *shed) {
     double squared = shed_squared(shed), before = INFINITY;
-    for (int round = 0; round < ROUNDS && squared > SHED_UNSEEN && squared <= GROWTH_FALL * before; round++) {
+    for (int round = 0; round < GROWTH_ROUNDS && squared > SHED_UNSEEN && squared <= GROWTH_FALL * before;
+         round++) {
         before = squared;
         if (!shed_look(shed) || shed_clear(shed) < 0 || grow(shed, GROWTH, AFTER, NULL) < 0) {
             return 0;
@@ -61,7 +62,7 @@ static int grow_all(Shed *shed) {
 static int mend(Shed *shed, uint64_t random) {
     const Problem *problem = shed->descent.problem;
     double least = shed_squared(shed);
-    for (int round = 0, helped = 1; round < ROUNDS && helped && least > SHED_UNSEEN; round++) {
+    for (int round = 0, helped = 1; round < GROWTH_ROUNDS && helped && least > SHED_UNSEEN; round++) {
         model_copy(problem, shed->model, &shed->best);
         if (grow(shed, MENDING, WARM, &random) < 0 || !shed_all(shed)) {
             return 0;

@@ -23,7 +23,7 @@
 
 enum {
     BETWEEN = 4,   /* iterations after a removal */
-    PATIENCE = 16, /* and when it is not clear what the bone was worth, */
+    WAIT = 16,     /* and when it is not clear what the bone was worth, */
     LONGEST = 80,  /* again and again, as long as it stays unclear */
     REFUSALS = 10, /* bones in a row that are needed, the cheapest first, before all are taken to be */
     UNION_SWEEPS = 8
@@ -274,11 +274,11 @@ static double wait_for_others(Shed *shed, double before, double dear, double fre
     Descent *descent = &shed->descent;
     double risen =
         descent_run(descent, BETWEEN, 0, 0) == DESCENT_STOPPED ? INFINITY : shed_squared(shed) - before;
-    for (int waited = 0; waited < LONGEST && risen > free && risen < INFINITY; waited += PATIENCE) {
+    for (int waited = 0; waited < LONGEST && risen > free && risen < INFINITY; waited += WAIT) {
         if (!filled && risen >= (waited ? 1 : HOPELESS) * dear) {
             break;
         }
-        const DescentEnd how = descent_run(descent, PATIENCE, filled ? 0 : SHED_TOLERANCE, 0);
+        const DescentEnd how = descent_run(descent, WAIT, filled ? 0 : SHED_TOLERANCE, 0);
         risen = how == DESCENT_STOPPED ? INFINITY : shed_squared(shed) - before;
     }
     return risen;

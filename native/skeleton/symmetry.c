@@ -13,7 +13,7 @@
 #include "math/symmetric3.h"
 #include "math/tree.h"
 
-enum { SAMPLES = 500, SURFACE_SAMPLES = 4000, POLL_EVERY = 1024, CENTRING = 4 };
+enum { SAMPLES = 500, SURFACE_SAMPLES = 4000, SAMPLES_A_POLL = 1024, CENTRING = 4 };
 
 static const double SPACINGS = 2; /* between vertices: how far off a mirrored vertex may land */
 static const double LOPSIDED =
@@ -167,7 +167,7 @@ static int gather_shared(Call *call, const Body *body, const Tree *tree, const d
     const int stride = stride_of(body, SURFACE_SAMPLES);
     for (int v = 0; v < body->vertices; v += stride) {
         double mirrored[3], square = 0;
-        if (v / stride % POLL_EVERY == 0 && call_poll(call, -1)) {
+        if (v / stride % SAMPLES_A_POLL == 0 && call_poll(call, -1)) {
             return 0;
         }
         symmetry_reflect(plane, body->rest + 3 * (size_t)v, mirrored);

@@ -23,9 +23,9 @@ static const double TOO_MUCH =
     1.2; /* times the squared error: what a new bone may cost until it is refitted */
 
 enum {
-    ROUNDS = 8,    /* of 2-means */
-    SAMPLE = 256,  /* vertices of a part that its motion is fitted to */
-    LEAST_PART = 4 /* vertices: a motion needs three, and one to tell it from rounding */
+    PARTING_ROUNDS = 8, /* of 2-means */
+    SAMPLE = 256,       /* vertices of a part that its motion is fitted to */
+    LEAST_PART = 4      /* vertices: a motion needs three, and one to tell it from rounding */
 };
 
 typedef struct Edit {
@@ -179,7 +179,7 @@ static int part_in_two(Parting *parting, int seed) {
         }
     }
     int left = !must_end(edit->call);
-    for (int round = 0, changed = 1; round < ROUNDS && changed && left; round++) {
+    for (int round = 0, changed = 1; round < PARTING_ROUNDS && changed && left; round++) {
         left = fit_part(parting, 0, first) >= LEAST_PART && fit_part(parting, 1, second) >= LEAST_PART;
         changed = left ? choose_sides(parting, first, second) : 0;
     }

@@ -13,7 +13,7 @@
 #include "descent/transforms.h"
 #include "starts/reseed.h"
 
-enum { ROUNDS = 2, LAST_ROUNDS = 3 };
+enum { CLUSTER_ROUNDS = 2, LAST_ROUNDS = 3 };
 
 static int assign_and_fit(Call *call, const Problem *problem, Model *model, Moments *moments, int rounds,
                           int assign) {
@@ -57,7 +57,7 @@ static int grow(Call *call, const Problem *problem, int bones, Model *single, Mo
     while (single->bones < bones) {
         const int want = 1 + single->bones / 3, room = bones - single->bones;
         const int got = reseed_insert(call, problem, single, want < room ? want : room, NULL);
-        if (got < 0 || !assign_and_fit(call, problem, single, moments, ROUNDS, 1)) {
+        if (got < 0 || !assign_and_fit(call, problem, single, moments, CLUSTER_ROUNDS, 1)) {
             return 0;
         }
         if (got == 0) {
@@ -91,7 +91,7 @@ int cluster_from(Call *call, const Problem *problem, const int *label, int clust
                assign_and_fit(call, problem, &single, &moments, 1, 0);
     }
     if (done && label) {
-        done = assign_and_fit(call, problem, &single, &moments, ROUNDS, 1);
+        done = assign_and_fit(call, problem, &single, &moments, CLUSTER_ROUNDS, 1);
         remove_idle(problem, &single);
     }
     done = done && grow(call, problem, bones, &single, &moments) &&

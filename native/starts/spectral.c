@@ -25,7 +25,7 @@
 #include "starts/cluster.h"
 #include "starts/face_cluster.h"
 
-enum { MOST_PATCHES = 512, SCALE_NEIGHBOUR = 7, ROUNDS = 30 };
+enum { MOST_PATCHES = 512, SCALE_NEIGHBOUR = 7, MEANS_ROUNDS = 30 };
 
 static const double LEAST_SCALE = 0.005; /* radians, half an angle: closer rotations are the same */
 
@@ -263,7 +263,7 @@ static int run_means(Call *call, const double *vector, Sphere *sphere) {
     }
     read_points(sphere, vector);
     choose_means(sphere);
-    for (int round = 0; round < ROUNDS && !call_poll(call, -1); round++) {
+    for (int round = 0; round < MEANS_ROUNDS && !call_poll(call, -1); round++) {
         if (!assign_points(sphere)) {
             break;
         }

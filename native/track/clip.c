@@ -16,8 +16,8 @@
 
 enum {
     FIRST_SWEEPS = 4,
-    RUN = 16,      /* frames */
-    POLL_EVERY = 8 /* steps, between two looks at a wish to cancel */
+    RUN = 16,        /* frames */
+    STEPS_A_POLL = 8 /* steps, between two looks at a wish to cancel */
 };
 
 static const double AS_NEAR = 1.5;    /* times the error of the frame before: it led on to this one */
@@ -104,7 +104,7 @@ static void solve_frame(const Clip *clip, int frame, int leads_on, int worker) {
     for (int flat = 0; step < clip->most && !flat; step++) {
         const double fall = newton_step(bench);
         flat = fall <= STEP_FLAT * known(clip, frame, bench->error) ||
-               (step % POLL_EVERY == POLL_EVERY - 1 && must_stop(clip, worker));
+               (step % STEPS_A_POLL == STEPS_A_POLL - 1 && must_stop(clip, worker));
     }
     clip->taken[frame] = step;
     newton_write(&clip->newton, frame, bench);

@@ -25,9 +25,9 @@
 #include "math/lapack.h"
 #include "math/rotation3.h"
 
-enum { TRIES = 12 };
+enum { NEWTON_TRIES = 12 };
 
-static const double FIRST_DAMPING = 1e-4; /* of the diagonal: from where sweeps or the frame before lead */
+static const double NEWTON_DAMPING = 1e-4; /* of the diagonal: from where sweeps or the frame before lead */
 static const double STALE = 0.1; /* of a fall: after a larger one the next step has a factor of its own */
 
 void newton_take(Arena *arena, size_t bones, Bench *bench) {
@@ -189,7 +189,7 @@ void newton_read(const Newton *newton, int frame, Bench *bench) {
         }
     }
     bench->fall = 0;
-    bench->damping = FIRST_DAMPING;
+    bench->damping = NEWTON_DAMPING;
 }
 
 /* half = R_b F_b, its columns up to bone b's */
@@ -266,7 +266,7 @@ static void fill_system(Bench *bench) {
 static int factorise(Bench *bench) {
     const size_t n = 3 * (size_t)bench->n;
     fill_system(bench);
-    for (int try = 0; try < TRIES; try++, bench->damping *= MORE_DAMPING) {
+    for (int try = 0; try < NEWTON_TRIES; try++, bench->damping *= MORE_DAMPING) {
         memcpy(bench->factor, bench->system, n * n * sizeof(double));
         for (size_t i = 0; i < n; i++) {
             bench->factor[i * n + i] += bench->damping * bench->diagonal[i];
@@ -334,7 +334,7 @@ static void accept(Bench *bench, double fall) {
 
 double newton_step(Bench *bench) {
     find_slope(bench);
-    for (int try = 0; try < TRIES && (bench->age >= 0 || factorise(bench)); try++) {
+    for (int try = 0; try < NEWTON_TRIES && (bench->age >= 0 || factorise(bench)); try++) {
         const double turn = find_step(bench);
         shorten_step(bench, turn);
         const double fall = isfinite(turn) ? try_step(bench) : 0;

@@ -25,19 +25,19 @@
 enum {
     MOST_SWEEPS = 400,
     MOST_STEPS = 100,
-    MOST_AT_ONCE = 96, /* bones: with more, sweeps are faster, if not as good */
-    ABREAST = 16,      /* frames that are summed at once */
-    AT_HAND = 32,      /* and those of a task, for which a patch is weighed once */
-    CENTRE_OF = 64,    /* vertices: any point amid the mesh is as good as the mean */
-    POLL_EVERY = 1024  /* vertices, between two looks at a wish to cancel */
+    MOST_AT_ONCE = 96,     /* bones: with more, sweeps are faster, if not as good */
+    FRAMES_ABREAST = 16,   /* frames that are summed at once */
+    AT_HAND = 32,          /* and those of a task, for which a patch is weighed once */
+    CENTRE_OF = 64,        /* vertices: any point amid the mesh is as good as the mean */
+    VERTICES_A_POLL = 1024 /* vertices, between two looks at a wish to cancel */
 };
 
 /* What a worker needs to sum some frames. */
 typedef struct Sums {
-    double *x;       /* [3 ABREAST][PATCH] positions of a patch, centred */
+    double *x;       /* [3 FRAMES_ABREAST][PATCH] positions of a patch, centred */
     double *wp;      /* [PATCH][bones of a patch][4] */
     int *local;      /* [b] number of a bone among those of the patch */
-    double *product; /* [3 ABREAST][bones of a patch][4] */
+    double *product; /* [3 FRAMES_ABREAST][bones of a patch][4] */
     double *c;       /* [3 AT_HAND][b][4] */
 } Sums;
 
@@ -76,7 +76,7 @@ static void place(const float *rest, int64_t vertices, Placement *placement) {
 }
 
 static void take_sums(Arena *arena, size_t bones, Sums *sums) {
-    const size_t rows = 3 * ABREAST, wide = 4 * PATCH_BONES;
+    const size_t rows = 3 * FRAMES_ABREAST, wide = 4 * PATCH_BONES;
     sums->x = arena_take(arena, rows * PATCH, sizeof(double));
     sums->wp = arena_take(arena, PATCH * wide, sizeof(double));
     sums->local = arena_take(arena, bones, sizeof(int));
@@ -144,7 +144,7 @@ static void add_u_of(Track *track, int64_t v) {
 /* 0 when the call must end. */
 static int add_u(Track *track) {
     for (int64_t v = 0; v < track->vertices; v++) {
-        if (v % POLL_EVERY == 0 && call_poll(track->call, -1)) {
+        if (v % VERTICES_A_POLL == 0 && call_poll(track->call, -1)) {
             return 0;
         }
         add_u_of(track, v);
@@ -193,8 +193,8 @@ static void add_abreast(const Track *track, const Patch *patch, int begin, int f
 static void add_patch(const Track *track, const Patch *patch, int begin, int frames, const Sums *sums) {
     patches_weigh(track->rig, &track->patches, patch, track->placement.centre, 1 / track->placement.unit,
                   sums->local, sums->wp);
-    for (int g = 0; g < frames; g += ABREAST) {
-        add_abreast(track, patch, begin + g, frames - g < ABREAST ? frames - g : ABREAST, sums,
+    for (int g = 0; g < frames; g += FRAMES_ABREAST) {
+        add_abreast(track, patch, begin + g, frames - g < FRAMES_ABREAST ? frames - g : FRAMES_ABREAST, sums,
                     sums->c + 3 * g * 4 * track->model.bones);
     }
 }

@@ -1,10 +1,12 @@
-"""Constants of the add-on: a name means one value, wherever it stands."""
+"""Constants of the add-on and of the library: a name means one value, wherever it stands."""
 
 import ast
+import re
 from collections import defaultdict
 from pathlib import Path
 
-ADDON = Path(__file__).resolve().parents[2] / "addon"
+ROOT = Path(__file__).resolve().parents[2]
+ADDON, NATIVE = ROOT / "addon", ROOT / "native"
 
 
 def number_of(node):
@@ -37,5 +39,29 @@ def test_a_name_has_one_value():
     for path, name, number in constants():
         found[name].setdefault(number, []).append(path)
     assert len(found) > 100
+    several = {name: values for name, values in found.items() if len(values) > 1}
+    assert not several
+
+
+# ---- of the library
+
+
+def named_in_c(text):
+    """(name, value as written) of every number that a file names: enumerators, constants, macros"""
+    text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
+    lists = re.findall(r"static const (?:double|int) ([^;{]*);", text)
+    lists += re.findall(r"\benum[^{;]*\{(.*?)\}", text, flags=re.DOTALL)
+    for item in (item for each in lists for item in each.split(",")):
+        if named := re.match(r"\s*([A-Z][A-Z_0-9]+)\s*=\s*(.*)", item, flags=re.DOTALL):
+            yield named[1], named[2].strip()
+    yield from re.findall(r"^#define ([A-Z][A-Z_0-9]+) +([0-9(].*)$", text, flags=re.MULTILINE)
+
+
+def test_a_name_of_the_library_has_one_value():
+    found = defaultdict(dict)
+    for path in sorted(NATIVE.rglob("*.[ch]")):
+        for name, value in named_in_c(path.read_text(encoding="utf-8")):
+            found[name].setdefault(value, []).append(path.relative_to(NATIVE).as_posix())
+    assert len(found) > 150
     several = {name: values for name, values in found.items() if len(values) > 1}
     assert not several

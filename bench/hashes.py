@@ -14,7 +14,7 @@ skeleton also over parents, joints, kinds, axes and mirrors; E_RMS; processor se
     refit-less, -moves     normal's rig without a bone, the others staying, or free to leave their place
     refit-more             normal's rig with a bone where the error is most
 
-and on the smallest meshes each of the other settings. Answers do not depend on threads, but on the processor,
+and on the smallest meshes each of the other settings and verbs. Answers do not depend on threads, but on the processor,
 for which OpenBLAS chooses its kernels: compare on one machine. A file that is there is added to.
 """
 
@@ -142,7 +142,7 @@ def skeletons(mesh):
 
 
 def other_settings(mesh):
-    """Each by itself, at the lowest quality."""
+    """Each by itself, at the lowest quality; and other verbs."""
     for name, chosen in {
         "flexible": {"bone_kind": "flexible"},
         "faces": {"start": "faces"},
@@ -162,6 +162,11 @@ def other_settings(mesh):
     yield "no-rest", *solve(mesh._replace(rest=None), quality="draft")
     yield "no-faces", *solve(mesh._replace(triangles=None), quality="draft")
     rig, _, erms = solve(mesh, quality="draft")
+    pruned, info = native.prune_weights(*mesh.poses, rig, 2, settings())
+    yield "prune-weights", pruned, None, info.erms
+    little = float(np.linalg.norm(np.ptp(mesh.rest, axis=0))) / 1000
+    smoothed, info = native.smooth_weights(*mesh.poses, rig, little, settings=settings())
+    yield "smooth-weights", smoothed, None, info.erms
     for rule in native.CONNECTS:
         joined = native.connect(rig, mesh.triangles, settings=settings(connect=rule))
         yield f"connect-{rule}", rig, joined, erms

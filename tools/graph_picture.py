@@ -95,15 +95,23 @@ def ordered(places, ties, level):
 
 
 def spread(row, wished, width):
-    """x of each place of a row, as near to what it wishes as the others let it."""
-    x = {}
-    right = None
-    for place in row:
-        left = wished[place] - width[place] / 2
-        left = left if right is None else max(left, right + GAP)
-        x[place], right = left + width[place] / 2, left + width[place]
-    surplus = sum(x[place] - wished[place] for place in row) / len(row)
-    return {place: at - surplus for place, at in x.items()}
+    """{place: x of its middle}, in their order and without overlaps, as near to what they wish as can be.
+
+    With the gaps taken out that is a rising sequence: neighbours that would pass each other meet in the mean.
+    """
+    gone, groups, x = 0.0, [], {}
+    for before, place in zip([None, *row], row, strict=False):
+        gone += (width[before] + width[place]) / 2 + GAP if before is not None else 0.0
+        groups.append([wished[place] - gone, 1, [(place, gone)]])
+        while len(groups) > 1 and groups[-2][0] > groups[-1][0]:
+            mean, count, members = groups.pop()
+            last = groups[-1]
+            last[0] = (last[0] * last[1] + mean * count) / (last[1] + count)
+            last[1] += count
+            last[2] += members
+    for mean, _, members in groups:
+        x |= {place: mean + moved for place, moved in members}
+    return x
 
 
 def wish(place, ties, x):

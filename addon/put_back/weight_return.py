@@ -30,14 +30,14 @@ def _held_groups(armature, obj, names: list[str]) -> np.ndarray:
 def write(armature, obj, rows: np.ndarray, wanted: np.ndarray, names: list[str]) -> None:
     """wanted [n][b] to rows [n] of a mesh; where groups are held, the others share what those leave."""
     held, present = _held_groups(armature, obj, names), standing.painted(obj, names)[rows]
-    other = (np.abs(wanted - present) > 1e-6).any(axis=1) & (wanted.sum(axis=1) > 0)
+    other = (np.abs(wanted - present) > tolerances.WEIGHT).any(axis=1) & (wanted.sum(axis=1) > 0)
     rows, wanted, present = rows[other], wanted[other].astype(np.float32), present[other]
+    if not len(rows):
+        return
     if held.any():
         bones = weights.strongest(wanted)
-        rewrite.write_weights(obj, rows, bones, weights.at(wanted, bones), names, held, present)
-    elif len(rows):
-        rewrite.replace_weights(obj, rows, wanted, names, present, held)
-        obj.data.update()
+        wanted = rewrite.wanted_weights(bones, weights.at(wanted, bones), held, present)
+    rewrite.replace_weights(obj, rows, wanted, names, present, held)
 
 
 def _parts(armature, then: memory.Snapshot):

@@ -3,9 +3,9 @@
 import math
 
 import pytest
+from commands import run
 from ossify import command
 from ossify.options import options
-from test_command import run
 
 HUGE = ("99999999999999", "-99999999999999", "9" * 400, "nan", "inf", "-inf", "1e999", "x", "", "0x10", "1.5")
 

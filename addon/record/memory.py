@@ -12,29 +12,82 @@ put back.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import hashlib
 import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import bpy
 import numpy as np
 
+from .. import native
 from ..base import npz, whole
 from ..base.handles import Handle
 from ..base.meshes import edges_of, positions
+from ..base.pointcache import MOST_FRAME
 from ..base.refusal import Refusal
 from ..motion.capture import Motion
 from ..options.options import Options
 from ..rig import keys, looks, played, roles, standing
+from . import stored
+from .stored import LOOKS, MOST_INFLUENCES, Bones
+from .stored_merges import MERGED
 
 PACKED_MOST = 64_000_000  # bytes of motion that are kept in the .blend unasked
 NUMBER = "ossify_bone"  # on bones
-MERGED = "merged"  # how the names of properties begin that merge_notes.py has on the mesh
-_LOOKS = "looks"  # on the mesh
-_INFLUENCES = 16  # as many as a solver takes
+
+
+# ---- what is stored
+
+
+def _damaged(armature, what) -> Refusal:
+    return Refusal(
+        f"What {armature.name} remembers of itself is damaged ({what}): go back to an earlier file, or"
+        " convert its source again."
+    )
+
+
+@contextlib.contextmanager
+def opened(armature) -> Iterator[Mapping]:
+    """What a rig has stored, empty where there is nothing; whatever is wrong with it becomes a sentence."""
+    mesh, version = armature.ossify.memory, armature.ossify.version
+    try:
+        if version:  # else it is being made
+            stored.check_version(version, _version(), mesh)
+        yield {} if mesh is None else mesh
+    except stored.Newer:
+        raise Refusal(
+            f"{armature.name} was made by a newer Ossify ({version}; this is {_version()}): install that one"
+            " to change it."
+        ) from None
+    except stored.Damaged as what:
+        raise _damaged(armature, what) from None
+
+
+def _version() -> str:
+    """Also for panels, which tell by themselves that there is no library."""
+    try:
+        return native.version()
+    except native.LibraryError:
+        return f"{2**16}.0"
+
+
+def trouble(armature) -> str | None:
+    """Why what it remembers cannot be read here, in one sentence; None when it may be. Quick, for panels."""
+    try:
+        with opened(armature):
+            return None
+    except Refusal as error:
+        return str(error)
+
+
+def _check_frames(armature) -> None:
+    times = played.times_of(armature)
+    if not len(times) or np.abs(times.astype(np.int64)).max() > MOST_FRAME:
+        raise _damaged(armature, "frames")
 
 
 # ---- motion
@@ -122,13 +175,10 @@ def is_kept(armature) -> bool:
 
 def recall(armature) -> Kept | None:
     """The motion, or None when it was not kept, or its file is gone."""
-    if is_packed(armature):
-        mesh = armature.ossify.memory
-        frames, vertices, with_rest = mesh["shape"]
-        points = positions(mesh)
-        split = frames * vertices
-        rest = points[split:] if with_rest else None
-        return Kept(points[:split].reshape(frames, vertices, 3), rest)
+    with opened(armature) as mesh:
+        if is_packed(armature):
+            return _unpacked(mesh)
+        wanted = stored.shape(mesh) if "shape" in mesh else None
     if not is_kept(armature):
         return None
     path = bpy.path.abspath(armature.ossify.motion_file)
@@ -140,10 +190,17 @@ def recall(armature) -> Kept | None:
             f"{path} does not hold the motion of {armature.name}, or is damaged: put it there again, or"
             " remove it and choose a source."
         ) from None
-    shape = armature.ossify.memory["shape"] if armature.ossify.memory else kept.frames.shape
-    if tuple(shape[:2]) != kept.frames.shape[:2]:
+    if wanted is None or not stored.is_motion(kept.frames, kept.rest, wanted):
         raise Refusal(f"{path} holds the motion of another rig, not that of {armature.name}.")
     return kept
+
+
+def _unpacked(mesh) -> Kept:
+    frames, vertices, with_rest = stored.shape(mesh)
+    points, split = positions(mesh), frames * vertices
+    if len(points) != split + with_rest * vertices or not np.isfinite(points).all():
+        raise stored.Damaged("motion")
+    return Kept(points[:split].reshape(frames, vertices, 3), points[split:] if with_rest else None)
 
 
 def mesh_of(armature):
@@ -157,22 +214,6 @@ def mesh_of(armature):
 
 
 # ---- the rig as it was
-
-
-@dataclasses.dataclass
-class Bones:
-    """All bones of an armature, by the numbers they carry."""
-
-    numbers: list[int]
-    names: list[str]
-    parents: list[int]  # numbers; -1: none
-    connected: list[bool]  # to the parent
-    deforms: list[bool]
-    lengths: list[float]
-    rests: np.ndarray  # [b][4][4] bone to armature
-
-    def index(self, number: int) -> int:
-        return self.numbers.index(number)
 
 
 @dataclasses.dataclass
@@ -191,12 +232,12 @@ class Snapshot:
 def _number_bones(armature) -> list[int]:
     """Every bone's number; a copy of a bone has its number too, and is given another."""
     bones, taken, numbers = armature.data.bones, set(), {}
-    known = json.loads(armature.ossify.memory.get("bones", "{}")) if armature.ossify.memory else {}
-    names = dict(zip(known.get("numbers", []), known.get("names", []), strict=True))
+    with opened(armature) as mesh:
+        names = stored.names_by_number(mesh)
     first = sorted(bones, key=lambda bone: names.get(bone.get(NUMBER)) != bone.name)  # those not renamed
     for bone in first:
         number = bone.get(NUMBER)
-        if isinstance(number, int) and number not in taken:
+        if stored.is_number(number) and number not in taken:
             numbers[bone.name] = number
             taken.add(number)
     fresh = max([*taken, *names, *map(int, looks_of(armature)), -1]) + 1  # merged ones may come back
@@ -239,8 +280,8 @@ def topology_of(mesh) -> int:
 
 def columns(armature) -> list[slice]:
     """Where each mesh of the record is in the motion."""
-    ends = np.cumsum(armature.ossify.memory["columns"])
-    return [slice(int(a), int(b)) for a, b in zip([0, *ends[:-1]], ends, strict=True)]
+    with opened(armature) as mesh:
+        return stored.columns(mesh, len(armature.ossify.meshes))
 
 
 def meshes_of(armature) -> list:
@@ -266,15 +307,16 @@ def groups_of(obj, bones: Bones) -> np.ndarray:
 def influences_of(painted: np.ndarray, bones: Bones) -> tuple[np.ndarray, np.ndarray]:
     """[v][16] numbers of bones (-1: none) and weights, the strongest first; painted: groups_of"""
     columns = np.flatnonzero(bones.deforms)
-    order = np.argsort(-painted, axis=1, kind="stable")[:, :_INFLUENCES]
+    order = np.argsort(-painted, axis=1, kind="stable")[:, :MOST_INFLUENCES]
     some = np.take_along_axis(painted, order, axis=1)
     numbers = np.where(some > 0, np.array(bones.numbers, np.int32)[columns][order], -1)
-    short = ((0, 0), (0, _INFLUENCES - some.shape[1]))
+    short = ((0, 0), (0, MOST_INFLUENCES - some.shape[1]))
     return np.pad(numbers, short, constant_values=-1), np.pad(some, short)
 
 
 def read(armature) -> Snapshot:
     """The rig as it is now."""
+    _check_frames(armature)
     record, bones = armature.ossify, read_bones(armature)
     times, clips = played.times_of(armature), played.of(armature)
     influences, weights, rests, counts, topology, groups = [], [], [], [], [], []
@@ -298,8 +340,8 @@ def read(armature) -> Snapshot:
         np.concatenate([read_channels(armature, bones.names, clip.times, clip.action) for clip in clips]),
         counts,
         topology,
-        np.concatenate(influences or [np.empty((0, _INFLUENCES))]).astype(np.int32),
-        np.concatenate(weights or [np.empty((0, _INFLUENCES), np.float32)]),
+        np.concatenate(influences or [np.empty((0, MOST_INFLUENCES))]).astype(np.int32),
+        np.concatenate(weights or [np.empty((0, MOST_INFLUENCES), np.float32)]),
         np.concatenate(rests or [np.empty((0, 3), np.float32)]),
         groups,
     )
@@ -311,7 +353,7 @@ def snapshot(armature) -> None:
     for bone, number in zip(armature.data.bones, now.bones.numbers, strict=True):
         bone[NUMBER] = number
     mesh = mesh_of(armature)
-    for name in [name for name, _ in mesh.items() if name == _LOOKS or name.startswith(MERGED)]:
+    for name in [name for name, _ in mesh.items() if name == LOOKS or name.startswith(MERGED)]:
         del mesh[name]
     note(armature, now)
 
@@ -322,7 +364,8 @@ def note(armature, now: Snapshot) -> None:
     mesh = mesh_of(armature)
     bones = dataclasses.asdict(dataclasses.replace(now.bones, rests=None))
     used = max(int((now.influences >= 0).sum(axis=1).max(initial=1)), 1)
-    notes = {
+    noted = {
+        "format": stored.FORMAT,
         "bones": json.dumps({name: value for name, value in bones.items() if name != "rests"}),
         "meshes": json.dumps({"counts": now.counts, "edges": now.topology}),
         "rests": now.bones.rests.astype(np.float32).ravel(),
@@ -331,13 +374,13 @@ def note(armature, now: Snapshot) -> None:
         "weights": now.weights[:, :used].ravel(),
         "rest": now.rest.ravel(),
     }
-    for name, value in notes.items():
+    for name, value in noted.items():
         if name in mesh:
             del mesh[name]  # an array that is there keeps its length
         mesh[name] = value
     known = map(str, now.bones.numbers)
     found = looks_of(armature) | looks_now(armature)
-    mesh[_LOOKS] = json.dumps(
+    mesh[LOOKS] = json.dumps(
         looks_of(armature) | {number: found[number] for number in known if number in found}
     )
 
@@ -350,8 +393,8 @@ def looks_now(armature) -> dict[str, dict]:
 
 def looks_of(armature) -> dict[str, dict]:
     """The same as it was last noted; also of bones that are gone."""
-    mesh = armature.ossify.memory
-    return json.loads(mesh.get(_LOOKS, "{}")) if mesh is not None else {}
+    with opened(armature) as mesh:
+        return stored.looks(mesh)
 
 
 def is_noted(armature) -> bool:
@@ -362,25 +405,20 @@ def is_noted(armature) -> bool:
 
 def last(armature) -> Snapshot | None:
     """The rig as it was noted; None: it never was."""
-    mesh = armature.ossify.memory
     if not is_noted(armature):
         return None
-    words, meshes = json.loads(mesh["bones"]), json.loads(mesh["meshes"])
-    count, vertices = len(words["numbers"]), sum(meshes["counts"])
-
-    def array(name, dtype, *shape):
-        return np.array(mesh[name], dtype).reshape(shape)
-
+    _check_frames(armature)
+    with opened(armature) as mesh:
+        then = stored.notes(mesh, len(armature.ossify.meshes))
     return Snapshot(
-        Bones(**words, rests=array("rests", np.float64, count, 4, 4)),
+        then.bones,
         played.times_of(armature),
-        array("channels", np.float32, -1, count, 10),
-        meshes["counts"],
-        # Files of before have a "topology" of faces in their order, which says nothing about edges.
-        meshes.get("edges", [None] * len(meshes["counts"])),
-        array("influences", np.int32, vertices, -1),
-        array("weights", np.float32, vertices, -1),
-        array("rest", np.float32, vertices, 3),
+        then.channels,
+        then.counts,
+        then.topology,
+        then.influences,
+        then.weights,
+        then.rest,
     )
 
 

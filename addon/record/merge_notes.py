@@ -8,27 +8,24 @@ have been changed since. The notes are forgotten when the whole rig is noted ane
 from __future__ import annotations
 
 import dataclasses
-import io
 import json
 import zlib
 from collections import Counter
 
 import numpy as np
 
-from ..rig import key_copies, played, references, standing
-from . import memory
-from .memory import MERGED, Bones
-
-_FIELDS = ("numbers", "names", "parents", "connected", "deforms", "lengths")
-
+from ..rig import key_copies, keys, played, references, standing
+from . import memory, stored_merges
+from .stored import Bones
+from .stored_merges import MERGED, Merge
 
 # ---- the list
 
 
 def merged(armature) -> list[tuple[str, int]]:
     """Names of bones that became another one since the rig was noted, and that one's number."""
-    mesh = armature.ossify.memory
-    noted = json.loads(mesh.get(MERGED, "[]")) if mesh is not None else []
+    with memory.opened(armature) as mesh:
+        noted = stored_merges.merged(mesh)
     heirs = {gone: kept for gone, _, kept in noted}
     found = []
     for gone, name, kept in noted:
@@ -38,11 +35,6 @@ def merged(armature) -> list[tuple[str, int]]:
             kept = heirs[kept]
         found.append((name, kept))
     return found
-
-
-def _blobs(mesh) -> list[str]:
-    """The properties that tell how to take merges apart, the first merge first."""
-    return sorted(name for name, _ in mesh.items() if name.startswith(f"{MERGED} "))
 
 
 # ---- what a merge changed
@@ -103,25 +95,6 @@ class State:
         )
 
 
-@dataclasses.dataclass
-class Merge:
-    """What is needed to take it apart."""
-
-    kept: int
-    known: list[int]  # bones that went, and that the rig's notes had
-    before: Bones
-    after: Bones
-    looks: dict[str, dict]  # of the bones that went
-    keys: dict[str, dict[str, key_copies.Copy]]  # as they were, where they changed
-    key_marks: dict[str, dict[str, int]]  # as they became
-    weights: dict[str, tuple[np.ndarray, ...]]  # mesh -> [n] rows, [n][k] numbers, weights before, [n] marks
-    named: list[list]  # [words, how many came before, bone] of what named a bone that went
-
-    @property
-    def gone(self) -> list[int]:
-        return [number for number in self.before.numbers if number not in self.after.numbers]
-
-
 def _changed_keys(before: State, after: State) -> tuple[dict, dict]:
     old, marks = {}, {}
     for action, bones in after.keys.items():
@@ -169,65 +142,25 @@ def note(armature, before: State, gone: list[str], kept: str) -> None:
     noted = [[number[name], name, number[kept]] for name in gone if number[name] in before.known]
     if noted:
         mesh, merge = memory.mesh_of(armature), _between(before, State.of(armature), number[kept])
-        mesh[MERGED] = json.dumps([*json.loads(mesh.get(MERGED, "[]")), *noted])
-        last = _blobs(mesh)[-1:]  # one in the middle may have been taken apart
-        mesh[f"{MERGED} {int(last[0].split()[1]) + 1 if last else 0:03}"] = _packed(merge)
-
-
-# ---- as bytes
-
-
-def _packed(merge: Merge) -> bytes:
-    """Compressed, and without anything that could be run."""
-    arrays, listed = {}, []
-    for action, bones in merge.keys.items():
-        for bone, copy in bones.items():
-            listed.append([action, bone, merge.key_marks[action][bone], [*copy]])
-            for index, flat in enumerate(copy.values()):
-                arrays[f"keys {len(listed) - 1} {index}"] = flat
-    for index, parts in enumerate(merge.weights.values()):
-        arrays |= {f"weights {index} {part}": array for part, array in enumerate(parts)}
-    words = {name: getattr(merge, name) for name in ("kept", "known", "looks", "named")}
-    for name in ("before", "after"):
-        bones = getattr(merge, name)
-        words[name] = {field: getattr(bones, field) for field in _FIELDS}
-        arrays[name] = bones.rests
-    words |= {"keys": listed, "weights": [*merge.weights]}
-    file = io.BytesIO()
-    np.savez_compressed(file, words=np.frombuffer(json.dumps(words).encode(), np.uint8), **arrays)
-    return file.getvalue()
-
-
-def _unpacked(packed: bytes) -> Merge:
-    with np.load(io.BytesIO(packed)) as arrays:
-        words = json.loads(arrays["words"].tobytes())
-        keys: dict[str, dict] = {}
-        marks: dict[str, dict] = {}
-        for number, (action, bone, mark, channels) in enumerate(words["keys"]):
-            flats = (arrays[f"keys {number} {index}"] for index in range(len(channels)))
-            copy = {tuple(channel): flat for channel, flat in zip(channels, flats, strict=True)}
-            keys.setdefault(action, {})[bone] = copy
-            marks.setdefault(action, {})[bone] = mark
-        weights = {
-            key: tuple(arrays[f"weights {index} {part}"] for part in range(4))
-            for index, key in enumerate(words["weights"])
-        }
-        before, after = (Bones(**words[name], rests=arrays[name]) for name in ("before", "after"))
-    return Merge(
-        words["kept"], words["known"], before, after, words["looks"], keys, marks, weights, words["named"]
-    )
+        with memory.opened(armature) as known:
+            earlier, last = stored_merges.merged(known), stored_merges.merge_names(known)[-1:]
+        mesh[MERGED] = json.dumps([*earlier, *noted])
+        number = int(last[0].split()[1]) + 1 if last else 0  # one in the middle may have been taken apart
+        mesh[f"{MERGED} {number:03}"] = stored_merges.packed(merge)
 
 
 def merges(armature) -> list[tuple[str, Merge]]:
     """What was noted of each, and the property that it is in; the first one first."""
-    mesh = armature.ossify.memory
-    return [(name, _unpacked(mesh[name])) for name in _blobs(mesh)] if mesh is not None else []
+    width = sum(width for width, _ in keys.POINT.values())
+    with memory.opened(armature) as mesh:
+        return [(name, stored_merges.merge(mesh, name, width)) for name in stored_merges.merge_names(mesh)]
 
 
 def forget(armature, name: str, merge: Merge) -> None:
     """One that was taken apart."""
+    with memory.opened(armature) as known:
+        noted = [item for item in stored_merges.merged(known) if item[0] not in merge.known]
     mesh = memory.mesh_of(armature)
-    noted = [item for item in json.loads(mesh.get(MERGED, "[]")) if item[0] not in merge.known]
     del mesh[name], mesh[MERGED]
     if noted:
         mesh[MERGED] = json.dumps(noted)

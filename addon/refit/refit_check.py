@@ -28,6 +28,8 @@ def trouble(armature) -> str | None:
             return (
                 f"{item.object.name} is in {item.object.mode.replace('_', ' ').title()} Mode: leave it first."
             )
+    if sentence := memory.trouble(armature):
+        return sentence
     if not memory.is_noted(armature):
         return f"{armature.name} remembers nothing of how it was made: convert its source again."
     if not memory.meshes_of(armature):

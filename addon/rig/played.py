@@ -46,7 +46,7 @@ def of(armature) -> list[Played]:
     found = []
     for number in np.unique(numbers).tolist():
         rows = np.flatnonzero(numbers == number)
-        known = record.clips[number] if number < len(record.clips) else None
+        known = record.clips[number] if 0 <= number < len(record.clips) else None
         some = slice(int(rows[0]), int(rows[-1]) + 1)
         name, action = (known.name, known.action) if known else (armature.name, None)
         found.append(Played(name, action, some, times[some], False))
@@ -59,7 +59,7 @@ def of(armature) -> list[Played]:
 def recorded(armature) -> list[tuple[object, np.ndarray]]:
     """The clips of its record that it was made to play, and the rows [n] of each."""
     record, numbers = armature.ossify, _numbers(armature)
-    known = [number for number in np.unique(numbers).tolist() if number < len(record.clips)]
+    known = [number for number in np.unique(numbers).tolist() if 0 <= number < len(record.clips)]
     return [(record.clips[number], np.flatnonzero(numbers == number)) for number in known]
 
 

@@ -20,6 +20,7 @@ import numpy as np
 ROLE = "ossify_role"
 ROOT, DEFORM, CARRIER, CONTROL = "root", "deform", "carrier", "control"
 VIRTUAL, SHAPE, HELPER = "virtual", "shape", "helper"
+_ROLES = (ROOT, DEFORM, CARRIER, CONTROL, VIRTUAL, SHAPE, HELPER)
 ROOT_NAME, CARRIER_NAME = "Root", "Stretch"  # that they are given
 _TOGETHER = 1e-6  # of rest matrices: a carrier and its bone lie in one place, and Edit Mode rounds
 
@@ -44,7 +45,7 @@ def _of_before(armature) -> dict[str, str]:
 
 def _known(armature) -> dict[str, str]:
     """As far as bones say it."""
-    return {bone.name: bone[ROLE] for bone in armature.data.bones if ROLE in bone}
+    return {bone.name: bone[ROLE] for bone in armature.data.bones if bone.get(ROLE) in _ROLES}
 
 
 def of(armature) -> dict[str, str]:

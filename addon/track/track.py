@@ -32,7 +32,7 @@ from ..base.words import counted
 from ..edit import edits
 from ..motion import sources
 from ..options.options import TrackOptions
-from ..record import renamed
+from ..record import memory, renamed
 from ..record.rig_record import remember_clip
 from ..rig import actions, played, rewrite, root_motion, standing
 from ..rig.build import Maker, discard
@@ -92,7 +92,7 @@ def trouble(armature) -> str | None:
         return linked
     if armature.mode == "EDIT":
         return f"{armature.name} is in Edit Mode: go back to Object Mode."
-    return played.tweaked(armature)
+    return memory.trouble(armature) or played.tweaked(armature)
 
 
 # ---- transforms

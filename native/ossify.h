@@ -56,7 +56,8 @@ enum { OSSIFY_DRAFT = 0, OSSIFY_NORMAL = 1, OSSIFY_BEST = 2 };
 enum {
     OSSIFY_REST_FIXED = 0, /* the given rest pose is not touched */
     OSSIFY_REST_KEPT = 1,  /* corrected, the given rest counting as one more frame */
-    OSSIFY_REST_FREE = 2   /* corrected for the frames alone (SSDR) */
+    OSSIFY_REST_FREE = 2,  /* corrected for the frames alone (SSDR) */
+    OSSIFY_REST_SMOOTH = 3 /* moved as a smooth field, and counting as in KEPT */
 };
 
 /* settings.start: how the first bones are found; docs/starts.md */
@@ -131,7 +132,8 @@ typedef struct ossify_settings {
     int64_t start;       /* OSSIFY_START_GROWN */
     int64_t budget_kind; /* OSSIFY_BUDGET_NONE: `bones` is the count */
     double budget;       /* percent of the diagonal of the rest's bounding box */
-    double smoothness;   /* 0..1000, 1: how strongly weights follow their neighbours' mean; needs locality */
+    double fairness;     /* 0..1000, 10: how much it counts that neighbours miss in the same way, so that the skin
+                          * stays smooth; 0: plain least squares (SSDR) */
     double until;        /* stop as soon as E_RMS is at or below this; 0: never */
     int64_t iterations;  /* most iterations of the last stage; 0: by quality */
     int64_t threads;     /* 1..256; 0: one for each core. The answer does not depend on it */

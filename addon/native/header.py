@@ -15,7 +15,7 @@ STAGES = ("prepare", "start", "explore", "refine", "finish", "skeleton")
 
 BONE_KINDS = ("rigid", "flexible")
 QUALITIES = ("draft", "normal", "best")
-REST_MODES = ("fixed", "kept", "free")
+REST_MODES = ("fixed", "kept", "free", "smooth")
 STARTS = ("grown", "faces", "spectral", "tried")
 CONNECTS = ("both", "overlap", "stable")
 BUDGET_KINDS = ("none", "rms", "maximum", "parts")
@@ -75,7 +75,7 @@ class Settings(ctypes.Structure):
         ("start", ctypes.c_int64),
         ("budget_kind", ctypes.c_int64),
         ("budget", ctypes.c_double),
-        ("smoothness", ctypes.c_double),
+        ("fairness", ctypes.c_double),
         ("until", ctypes.c_double),
         ("iterations", ctypes.c_int64),
         ("threads", ctypes.c_int64),

@@ -21,7 +21,7 @@ _WORDS = {
     "budget_kind": header.BUDGET_KINDS,
     "connect": header.CONNECTS,
 }
-_REALS = ("budget", "smoothness", "until", "start_tolerance")
+_REALS = ("budget", "fairness", "until", "start_tolerance")
 _FLAGS = ("locality", "relocate", "jointed")
 
 
@@ -38,7 +38,7 @@ class Settings:
     start: str | None = None  # "grown", "faces", "spectral", "tried"
     budget_kind: str | None = None  # "none", "rms", "maximum", "parts"
     budget: float | None = None
-    smoothness: float | None = None
+    fairness: float | None = None
     until: float | None = None
     iterations: int | None = None
     threads: int | None = None

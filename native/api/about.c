@@ -25,7 +25,7 @@ void ossify_default_settings(ossify_settings *settings) {
         .locality = 1,
         .start = OSSIFY_START_GROWN,
         .budget_kind = OSSIFY_BUDGET_NONE,
-        .smoothness = 1,
+        .fairness = 10,
         .connect = OSSIFY_CONNECT_BOTH,
     };
 }

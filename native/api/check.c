@@ -17,7 +17,7 @@
 #define MOST_FRAMES 1000000
 #define MOST_ITERATIONS 1000000
 #define MOST_THREADS 256
-#define MOST_SMOOTHNESS 1000.0
+#define MOST_FAIRNESS 1000.0
 #define MOST_PAIRS (OSSIFY_MAX_BONES * OSSIFY_MAX_BONES)
 
 _Static_assert(sizeof(void *) == 8, "public structs have fields of 8 bytes");
@@ -108,9 +108,9 @@ static int bad_budget(ossify_info *info, const ossify_settings *settings) {
 }
 
 static int bad_reals(ossify_info *info, const ossify_settings *settings) {
-    if (!(settings->smoothness >= 0 && settings->smoothness <= MOST_SMOOTHNESS)) {
-        return BAD(info, "settings.smoothness is %s: it must be 0..%g",
-                   sentence_number(settings->smoothness).letters, MOST_SMOOTHNESS);
+    if (!(settings->fairness >= 0 && settings->fairness <= MOST_FAIRNESS)) {
+        return BAD(info, "settings.fairness is %s: it must be 0..%g",
+                   sentence_number(settings->fairness).letters, MOST_FAIRNESS);
     }
     if (!(settings->until >= 0 && isfinite(settings->until))) {
         return BAD(info, "settings.until is %s: it must be 0 (never stop early) or an error above 0",
@@ -129,7 +129,7 @@ static int bad_settings(ossify_info *info, const ossify_settings *settings) {
            bad_whole(info, "settings.influences", settings->influences, 1, OSSIFY_MAX_INFLUENCES) ||
            bad_whole(info, "settings.bone_kind", settings->bone_kind, OSSIFY_RIGID, OSSIFY_FLEXIBLE) ||
            bad_whole(info, "settings.quality", settings->quality, OSSIFY_DRAFT, OSSIFY_BEST) ||
-           bad_whole(info, "settings.rest_mode", settings->rest_mode, OSSIFY_REST_FIXED, OSSIFY_REST_FREE) ||
+           bad_whole(info, "settings.rest_mode", settings->rest_mode, OSSIFY_REST_FIXED, OSSIFY_REST_SMOOTH) ||
            bad_whole(info, "settings.locality", settings->locality, 0, 1) ||
            bad_whole(info, "settings.start", settings->start, OSSIFY_START_GROWN, OSSIFY_START_TRIED) ||
            bad_whole(info, "settings.budget_kind", settings->budget_kind, OSSIFY_BUDGET_NONE,

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "articulate/bridge.h"
+#include "core/fairness.h"
 #include "articulate/hang.h"
 #include "articulate/joint_fit.h"
 #include "articulate/pose_fit.h"
@@ -85,7 +86,7 @@ static int make_room(Refit *refit, const ossify_rig *rig, const ossify_skeleton 
         return 0;
     }
     refit->descent.bone_step = hang_step(&refit->linkage);
-    refit->descent.smoothness = call->settings->smoothness;
+    refit->descent.smooths = 1;
     refit->descent.steep_most = call->settings->iterations > 0 ? 0 : STEEP_ROUNDS;
     return 1;
 }
@@ -189,7 +190,8 @@ int64_t articulate(Call *call, const ossify_poses *poses, ossify_rig *rig, ossif
     Linkage *linkage = &refit.linkage;
     lapack_use_one_thread();
     const float *rest = poses->rest ? poses->rest : rig->rest;
-    if (!problem_prepare(call, poses, rest, rig, &refit.problem, &refit.placement) || call_poll(call, 0.05)) {
+    if (!problem_prepare(call, poses, rest, rig, &refit.problem, &refit.placement) ||
+        !fairness_make(call, &refit.problem) || call_poll(call, 0.05)) {
         return call_ended(call);
     }
     call_stage(call, OSSIFY_STAGE_SKELETON);

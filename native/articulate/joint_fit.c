@@ -202,10 +202,10 @@ void joint_fit_clear(Linkage *linkage) {
 /* Squared radius of what a bone moves: the variance of p by w^2, from U. A bone that moves nothing, or a point,
  * says nothing about how far its joint may go. */
 static double square_radius(const Linkage *linkage, const Moments *moments, int b) {
-    const double *u = moments->u + ((size_t)b * (size_t)linkage->model->capacity + (size_t)b) * MONOMIALS;
-    const double mass = u[9] + DBL_MIN, least = LEAST_REACH * linkage->diagonal;
+    const double *u = moments->u + ((size_t)b * (size_t)linkage->model->capacity + (size_t)b) * PAIR;
+    const double mass = u[15] + DBL_MIN, least = LEAST_REACH * linkage->diagonal;
     const double square =
-        (u[0] + u[1] + u[2]) / mass - (u[6] * u[6] + u[7] * u[7] + u[8] * u[8]) / (mass * mass);
+        (u[0] + u[5] + u[10]) / mass - (u[12] * u[12] + u[13] * u[13] + u[14] * u[14]) / (mass * mass);
     return square > least * least ? square : INFINITY;
 }
 

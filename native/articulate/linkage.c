@@ -87,10 +87,9 @@ static void fold(const Linkage *linkage, double *x, size_t along, size_t across,
     }
 }
 
-static void spread_form(const double *form, double *u, size_t row) {
-    static const int PLACE[16] = {0, 3, 4, 6, 3, 1, 5, 7, 4, 5, 2, 8, 6, 7, 8, 9};
-    for (size_t i = 0; i < 16; i++) {
-        u[i / 4 * row + i % 4] = form[PLACE[i]];
+static void place_pair(const double *pair, double *u, size_t row) {
+    for (size_t i = 0; i < PAIR; i++) {
+        u[i / 4 * row + i % 4] = pair[i];
     }
 }
 
@@ -98,7 +97,7 @@ void linkage_gather(Linkage *linkage, const Moments *moments) {
     const size_t n = wide(linkage), capacity = (size_t)linkage->model->capacity;
     for (size_t b = 0; b < (size_t)linkage->bones; b++) {
         for (size_t c = 0; c < (size_t)linkage->bones; c++) {
-            spread_form(moments->u + (b * capacity + c) * MONOMIALS, linkage->normal + 4 * b * n + 4 * c, n);
+            place_pair(moments->u + (b * capacity + c) * PAIR, linkage->normal + 4 * b * n + 4 * c, n);
         }
     }
     fold(linkage, linkage->normal, n, 1, n);

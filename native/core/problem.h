@@ -24,6 +24,13 @@ typedef struct Problem {
     const uint8_t *held;      /* [v] weights held, or NULL */
     const uint8_t *held_rest; /* [v] rest position held, or NULL */
     Graph graph;
+    /* the norm (fairness.c); without one all of it is 0: */
+    double tie;           /* what an edge counts in it */
+    float *sharp;         /* as x: (S x)_v / S_vv */
+    double *sharp_square; /* [v] as square */
+    double *stiffness;    /* [v] S_vv */
+    double still;         /* x'Sx */
+    int *colour, colours; /* [blocks] those of one colour have no edge between them */
 } Problem;
 
 /* The way back to the caller's coordinates: inside = (caller's - centre) / unit. */

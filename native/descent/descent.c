@@ -8,6 +8,9 @@
  * With locality the descent does not know that a region must hold together: for a tiny gain it lets one
  * fall apart, and all but the main part is lost when the regions are next looked at. So the last model
  * whose regions held together is kept, and comes back when that happens. */
+#include <stdio.h>
+#include <stdlib.h>
+#define DBG(...) do { if (getenv("DBG")) fprintf(stderr, __VA_ARGS__); } while (0)
 #include "descent/descent.h"
 
 #include <math.h>
@@ -23,7 +26,8 @@ static const double SPLIT_COST = 1.05; /* rise of the objective by new regions: 
 static const double FAINT_COST = 1.02; /* rise of the objective at which faint weights are kept after all */
 static const double STEEP = 0.02;      /* fall an iteration that is worth going on for */
 static const double FLATTERY = 1.2;    /* a sample's squared error may be so much too low */
-static const double RELATIVE_PULL = 3; /* smoothness 1: pull of the neighbours over the mean error */
+static const double RELATIVE_PULL = 3; /* of the neighbours' mean weights, over the mean error */
+static const double REST_TIE = 100 / 6.0; /* what an edge counts for a rest that moves smoothly */
 
 int descent_make(Call *call, const Problem *problem, Model *model, Descent *descent) {
     const ossify_settings *settings = call->settings;
@@ -36,7 +40,8 @@ int descent_make(Call *call, const Problem *problem, Model *model, Descent *desc
     descent->momentum = 1;
     descent->plan.solve_weights = 1;
     descent->plan.solve_rest = settings->rest_mode != OSSIFY_REST_FIXED;
-    descent->plan.rest_pull = settings->rest_mode == OSSIFY_REST_KEPT && problem->rest_given ? 1 : 0;
+    descent->plan.rest_pull = (settings->rest_mode == OSSIFY_REST_KEPT || settings->rest_mode == OSSIFY_REST_SMOOTH) && problem->rest_given ? 1 : 0;
+    descent->plan.rest_tie = settings->rest_mode == OSSIFY_REST_SMOOTH && problem->rest_given ? REST_TIE : 0;
     const size_t size = 3 * (size_t)problem->frames * (size_t)model->capacity * 4;
     descent->last = arena_take(&call->arena, size, sizeof(double));
     descent->before = arena_take(&call->arena, size, sizeof(double));
@@ -110,8 +115,13 @@ static void extrapolate(Descent *descent) {
     }
 }
 
+/* 1 when there is a norm. */
+static int is_fair(const Descent *descent) {
+    return descent->problem->sharp != NULL;
+}
+
 void descent_smooth(Descent *descent, double mean) {
-    descent->plan.smoothing = descent->smoothness * RELATIVE_PULL * mean;
+    descent->plan.smoothing = descent->smooths && !is_fair(descent) ? RELATIVE_PULL * mean : 0;
 }
 
 /* Which bones each vertex may use. Every change of that disturbs the momentum, so once bones no
@@ -123,12 +133,12 @@ static int set_candidates(Descent *descent) {
     if (!descent->local || descent->frozen || (!wandering && descent->keep-- > 0)) {
         return 1;
     }
-    if (!locality_update(descent->call, descent->problem, descent->model, fmax(descent->reach, least), HOPS,
+    if (!locality_update(descent->call, descent->problem, descent->model, fmax(descent->reach, least), is_fair(descent) && getenv("HOPS") ? atoi(getenv("HOPS")) : HOPS,
                          &descent->locality)) {
         return 0;
     }
     descent->renewed = !wandering;
-    descent->keep = REFRESH;
+    descent->keep = is_fair(descent) && getenv("REFR") ? atoi(getenv("REFR")) : REFRESH;
     descent->reach = fmax(0, descent->reach - descent->shrink);
     descent->plan.candidates = descent->locality.candidates;
     descent->plan.bytes = descent->locality.bytes;
@@ -138,6 +148,8 @@ static int set_candidates(Descent *descent) {
 }
 
 static double vertex_step(Descent *descent) {
+    descent->plan.before = descent->objective;
+    descent->plan.backwards = !descent->plan.backwards;
     const double objective =
         pass_run(descent->call, descent->problem, descent->model, &descent->moments, &descent->plan);
     descent->plan.given_error = NULL; /* only the first pass sees what was given */
@@ -150,6 +162,13 @@ static int bone_step(Descent *descent) {
     return step->solve ? step->solve(step->user, &descent->moments)
                        : transforms_update(descent->call, descent->problem, descent->model, &descent->moments,
                                            descent->flexible, SWEEPS);
+}
+
+void descent_measure(Descent *descent) {
+    const PassPlan measure = {.plain = 1, .no_moments = 1};
+    if (is_fair(descent)) {
+        pass_run(descent->call, descent->problem, descent->model, &descent->moments, &measure);
+    }
 }
 
 /* 1 when the call must end. */
@@ -180,6 +199,7 @@ static double renew_vertices(Descent *descent) {
     if (must_end(descent)) {
         return -1;
     }
+    DBG("  it %d V %d obj %.6g E %.4f mom %.2f renewed %d frozen %d bones %d\n", descent->iterations, descent->problem->vertices, objective, problem_erms(descent->problem, objective), descent->momentum, descent->renewed, descent->frozen, descent->model->bones);
     descent->objective = objective;
     return isfinite(before) && before > 0 ? fabs(before - objective) / before : 1;
 }
@@ -206,6 +226,7 @@ void descent_return(Descent *descent) {
 /* After new regions: 1 when they lost so much that the model of the regions before is back. */
 static int undo_split(Descent *descent) {
     if (descent->objective > SPLIT_COST * descent->least) {
+        DBG("  undo split %.6g > %.6g\n", descent->objective, descent->least);
         descent_return(descent);
         return 1;
     }
@@ -223,11 +244,14 @@ int descent_run(Descent *descent, int most, double tolerance, double enough) {
             return -1;
         }
         const int split = descent->renewed && undo_split(descent);
+        if (enough > 0) {
+            descent_measure(descent);
+        }
         const double squared = model_squared_error(descent->problem, descent->model);
         call->progress.iterations = descent->iterations;
         call->progress.bones = descent->model->bones;
         call->progress.erms = problem_erms(descent->problem, squared);
-        if (squared <= enough) {
+        if (is_fair(descent) && enough <= 0 ? descent->objective <= 0 : squared <= enough) {
             return 2;
         }
         small = fall < tolerance ? small + 1 : 0;
@@ -239,7 +263,7 @@ int descent_run(Descent *descent, int most, double tolerance, double enough) {
 }
 
 int descent_freeze(Descent *descent) {
-    if (!locality_update(descent->call, descent->problem, descent->model, 0, 1, &descent->locality) ||
+    if (!locality_update(descent->call, descent->problem, descent->model, 0, is_fair(descent) && getenv("FH") ? atoi(getenv("FH")) : 1, &descent->locality) ||
         locality_strip(descent->call, descent->problem, descent->model, 0, &descent->locality) < 0) {
         return 0;
     }
@@ -302,7 +326,12 @@ static int drop_faint_weights(Descent *descent) {
 }
 
 int descent_clean(Descent *descent) {
-    return solve_last_weights(descent, descent->bones_first) && drop_faint_weights(descent);
+    const double a = descent->objective;
+    int ok = solve_last_weights(descent, descent->bones_first);
+    const double b = descent->objective;
+    ok = ok && (is_fair(descent) && getenv("NOFAINT") ? 1 : drop_faint_weights(descent));
+    DBG("  clean %.6g -> strip %.6g -> faint %.6g\n", a, b, descent->objective);
+    return ok;
 }
 
 int descent_round(Descent *descent, int most, double tolerance, double enough) {
@@ -346,7 +375,11 @@ int descent_complete(Descent *descent, int most, double tolerance, double enough
     } else if (how == 0 || how == 1) {
         how = solve_last_weights(descent, 0) ? how : -1;
     }
+    DBG(" complete how %d free %.6g obj %.6g\n", how, free, descent->objective);
     descent->frozen = 0;
+    if (how >= 0) {
+        descent_measure(descent);
+    }
     descent->cut = descent->local && free > 0 ? descent->objective / free : 1;
     if (descent->local && descent->expected > 0) {
         descent->cut = fmax(descent->cut, descent->objective / (FLATTERY * descent->expected));

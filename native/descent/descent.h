@@ -41,7 +41,7 @@ typedef struct Descent {
     int steep_most;    /* iterations in all while the error still falls steeply; 0: no more than asked */
     double expected;   /* squared error that the sample promised; 0: unknown */
     double cut;        /* by how much the objective rose when regions were held together */
-    double smoothness; /* how strongly weights follow their neighbours' */
+    int smooths;       /* without a norm, weights follow their neighbours' */
     BoneStep bone_step;
 } Descent;
 
@@ -60,6 +60,8 @@ int descent_run(Descent *descent, int most, double tolerance, double enough);
 int descent_complete(Descent *descent, int most, double tolerance, double enough);
 /* Weights follow their neighbours' as the mean squared error of a vertex allows. */
 void descent_smooth(Descent *descent, double mean);
+/* With a norm, the errors of the model as it is, which a pass does not leave behind. */
+void descent_measure(Descent *descent);
 /* From now on the bones a vertex may use are those of its regions as they are, less what strays. 0 when the call
  * must end; so below. */
 int descent_freeze(Descent *descent);

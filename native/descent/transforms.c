@@ -36,14 +36,8 @@ static int holds(const Model *model, int frame, int b) {
     return model->held[(size_t)frame * (size_t)model->capacity + (size_t)b];
 }
 
-static void full_form(const double *form, double u[16]) {
-    const double all[16] = {form[0], form[3], form[4], form[6], form[3], form[1], form[5], form[7],
-                            form[4], form[5], form[2], form[8], form[6], form[7], form[8], form[9]};
-    memcpy(u, all, sizeof all);
-}
-
 static const double *u_at(const Update *update, int b, int c) {
-    return update->moments->u + ((size_t)b * (size_t)update->model->capacity + (size_t)c) * MONOMIALS;
+    return update->moments->u + ((size_t)b * (size_t)update->model->capacity + (size_t)c) * PAIR;
 }
 
 /* y = C[b] - sum over the others of M[c] U[c,b] */
@@ -59,17 +53,17 @@ static void left_for_bone(const Update *update, int frame, int b, double y[3][4]
         const double *u = u_at(update, b, o);
         for (size_t i = 0; i < 3; i++) {
             const double *mo = m + i * row + 4 * o;
-            y[i][0] -= mo[0] * u[0] + mo[1] * u[3] + mo[2] * u[4] + mo[3] * u[6];
-            y[i][1] -= mo[0] * u[3] + mo[1] * u[1] + mo[2] * u[5] + mo[3] * u[7];
-            y[i][2] -= mo[0] * u[4] + mo[1] * u[5] + mo[2] * u[2] + mo[3] * u[8];
-            y[i][3] -= mo[0] * u[6] + mo[1] * u[7] + mo[2] * u[8] + mo[3] * u[9];
+            y[i][0] -= mo[0] * u[0] + mo[1] * u[1] + mo[2] * u[2] + mo[3] * u[3];
+            y[i][1] -= mo[0] * u[4] + mo[1] * u[5] + mo[2] * u[6] + mo[3] * u[7];
+            y[i][2] -= mo[0] * u[8] + mo[1] * u[9] + mo[2] * u[10] + mo[3] * u[11];
+            y[i][3] -= mo[0] * u[12] + mo[1] * u[13] + mo[2] * u[14] + mo[3] * u[15];
         }
     }
 }
 
 static void fit_rigid(const Update *update, int frame, int b) {
     const double *own = u_at(update, b, b);
-    const double mass = own[9], s[3] = {own[6], own[7], own[8]};
+    const double mass = own[15], s[3] = {own[12], own[13], own[14]};
     if (mass < INSIGNIFICANT || holds(update->model, frame, b)) {
         return;
     }
@@ -78,7 +72,7 @@ static void fit_rigid(const Update *update, int frame, int b) {
     double *m =
         update->model->transform + 4 * ((size_t)frame * 3 * (size_t)update->model->capacity + (size_t)b);
     const size_t row = 4 * (size_t)update->model->capacity;
-    const double spread = own[0] + own[1] + own[2] - (s[0] * s[0] + s[1] * s[1] + s[2] * s[2]) / mass;
+    const double spread = own[0] + own[5] + own[10] - (s[0] * s[0] + s[1] * s[1] + s[2] * s[2]) / mass;
     for (size_t i = 0; i < 3; i++) {
         for (size_t j = 0; j < 3; j++) {
             r[3 * i + j] = m[i * row + j];
@@ -100,9 +94,9 @@ static double frame_error(const Update *update, int frame) {
     for (int b = 0; b < update->model->bones; b++) {
         const double *c = update->moments->c + 3 * (size_t)frame * row + 4 * (size_t)b;
         const double *m = update->model->transform + 3 * (size_t)frame * row + 4 * (size_t)b;
-        double y[3][4], own[16];
+        const double *own = u_at(update, b, b);
+        double y[3][4];
         left_for_bone(update, frame, b, y);
-        full_form(u_at(update, b, b), own);
         for (size_t i = 0; i < 3; i++) {
             for (size_t j = 0; j < 4; j++) {
                 double mu = 0;
@@ -155,7 +149,7 @@ static double affine_ridge(const Affine *affine) {
     double trace = 0;
     for (int i = 0; i < affine->bones; i++) {
         const double *own = u_at(affine->update, affine->free_bone[i], affine->free_bone[i]);
-        trace += own[0] + own[1] + own[2] + own[9];
+        trace += own[0] + own[5] + own[10] + own[15];
     }
     return RIDGE * trace / (4.0 * affine->bones) + 1e-300;
 }
@@ -164,8 +158,7 @@ static void fill_system(const Affine *affine, double ridge) {
     const size_t n = (size_t)affine->bones, size = 4 * n;
     for (size_t i = 0; i < n; i++) {
         for (size_t j = 0; j < n; j++) {
-            double block[16];
-            full_form(u_at(affine->update, affine->free_bone[i], affine->free_bone[j]), block);
+            const double *block = u_at(affine->update, affine->free_bone[i], affine->free_bone[j]);
             for (size_t k = 0; k < 16; k++) {
                 affine->system[(4 * i + k / 4) * size + 4 * j + k % 4] = block[k];
             }
@@ -189,8 +182,7 @@ static void fill_right(const Affine *affine, int frame, size_t row, double ridge
         }
         for (int b = 0; b < model->bones; b++) {
             if (holds(model, frame, b)) {
-                double block[16];
-                full_form(u_at(update, b, to), block);
+                const double *block = u_at(update, b, to);
                 for (int k = 0; k < 16; k++) {
                     out[k % 4] -= m[4 * b + k / 4] * block[k];
                 }
@@ -273,7 +265,7 @@ int transforms_share(Arena *arena, const Model *model, const Moments *moments, S
     for (int b = 0; b < model->bones; b++) {
         for (int c = 0; c < model->bones; c++) {
             const size_t pair = (size_t)b * (size_t)model->capacity + (size_t)c;
-            if (c != b && moments->u[pair * MONOMIALS + 9] > 0) {
+            if (c != b && moments->u[pair * PAIR + PAIR - 1] != 0) {
                 sharing->other[count++] = c;
             }
         }

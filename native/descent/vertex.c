@@ -92,14 +92,14 @@ static void neighbours_mean(const Pass *pass, Scratch *s, int n, int v) {
 }
 
 /* The vertex's least squares at rest position p, for what held groups leave of it. */
-static void view_at(const Pass *pass, Scratch *s, int n, int v, const double *d, const double p[3],
+static void view_at(const Pass *pass, Scratch *s, int n, const Goal *goal, const double p[3],
                     const Held *held, int smooth) {
     VertexView *view = &s->view;
     monomials_of(p, view->monomial);
     view->smoothing = smooth ? pass->plan->smoothing : 0;
-    view->square = pass->problem->square[v];
+    view->square = goal->square;
     for (int i = 0; i < n; i++) {
-        const double *di = d + 4 * i;
+        const double *di = goal->d + 4 * i;
         view->linear[i] = di[0] * p[0] + di[1] * p[1] + di[2] * p[2] + di[3];
     }
     if (held->support.count > 0) {
@@ -181,22 +181,108 @@ double vertex_objective(const Pass *pass, int v) {
     return pass->problem->mass[v] * (pass->model->error[v] + pass->plan->rest_pull * moved);
 }
 
-/* The squared error of the weights and the rest position as they are. */
-static double error_now(const Pass *pass, const Scratch *s, int v, const double *d) {
+/* sum of the neighbours' w p~, bone by bone, to s->near; returns how many bones there are */
+static int gather_near(const Pass *pass, Scratch *s, int v) {
+    const Graph *graph = &pass->problem->graph;
+    const Model *model = pass->model;
+    const size_t k = (size_t)model->influences;
+    int count = 0;
+    for (int64_t e = graph->first[v]; e < graph->first[v + 1]; e++) {
+        const size_t u = (size_t)graph->neighbour[e];
+        const double *p = model->rest + 3 * u;
+        for (size_t i = u * k; i < (u + 1) * k && model->bone[i] >= 0; i++) {
+            const int b = s->local[model->bone[i]];
+            double *near = s->near + 4 * b;
+            const double w = model->weight[i];
+            if (near[3] == 0) { /* weights of 0 bring nothing, whether they are noted or not */
+                s->touched[count] = b;
+                count += w > 0;
+            }
+            near[0] += w * p[0], near[1] += w * p[1], near[2] += w * p[2], near[3] += w;
+        }
+    }
+    return count;
+}
+
+/* D of t = z + share sum of the neighbours' y, M_c' y_j = sum_b G[c,b] w_jb p~_j; and |t|^2 */
+static void share_near(Scratch *s, int n, int v, int count, double share, const Problem *problem,
+                       const double *d, Goal *goal) {
+    double *restrict to = s->goal;
+    const size_t wide = 4 * (size_t)n;
+    memcpy(to, d, wide * sizeof *to);
+    for (int i = 0; i < count; i++) {
+        const double *h = s->near + 4 * s->touched[i];
+        const double h0 = share * h[0], h1 = share * h[1], h2 = share * h[2], h3 = share * h[3];
+        const double *restrict g0 = s->full + 4 * (size_t)s->touched[i] * wide, *restrict g1 = g0 + wide;
+        const double *restrict g2 = g1 + wide, *restrict g3 = g2 + wide;
+        for (size_t c = 0; c < wide; c++) {
+            to[c] += h0 * g0[c] + h1 * g1[c] + h2 * g2[c] + h3 * g3[c];
+        }
+    }
+    double square = problem->sharp_square[v];
+    for (int i = 0; i < count; i++) {
+        const int b = 4 * s->touched[i];
+        for (int a = b; a < b + 4; a++) {
+            square += share * s->near[a] * (d[a] + to[a]);
+            s->near[a] = 0;
+        }
+    }
+    goal->d = to;
+    goal->square = square > 0 ? square : 0;
+}
+
+/* Where the vertex would rest if it moved with its neighbours. */
+static void rest_goal(const Pass *pass, int v, Goal *goal) {
+    const Problem *problem = pass->problem;
+    const Graph *graph = &problem->graph;
+    const double tie = pass->plan->rest_tie, pull = pass->plan->rest_pull;
+    const int64_t first = graph->first[v], last = graph->first[v + 1];
+    const double stiffness = pull * problem->mass[v] + tie * (double)(last - first);
+    double moved[3] = {0};
+    for (int64_t e = first; e < last && tie > 0; e++) {
+        const size_t u = 3 * (size_t)graph->neighbour[e];
+        for (size_t i = 0; i < 3; i++) {
+            moved[i] += pass->model->rest[u + i] - problem->rest[u + i];
+        }
+    }
+    goal->pull = stiffness / goal->stiffness;
+    for (size_t i = 0; i < 3; i++) {
+        goal->rest[i] =
+            problem->rest[3 * (size_t)v + i] + (stiffness > 0 ? tie / stiffness * moved[i] : 0);
+    }
+}
+
+void vertex_goal(const Pass *pass, Scratch *s, int n, int v, const double *d, Goal *goal) {
+    const Problem *problem = pass->problem;
+    goal->d = d;
+    goal->square = problem->square[v];
+    goal->stiffness = problem->mass[v];
+    goal->pull = pass->plan->rest_pull;
+    memcpy(goal->rest, problem->rest + 3 * (size_t)v, sizeof goal->rest);
+    if (!pass->fair) {
+        return;
+    }
+    goal->stiffness = problem->stiffness[v];
+    if (problem->tie > 0) {
+        share_near(s, n, v, gather_near(pass, s, v), problem->tie / goal->stiffness, problem, d, goal);
+    }
+    if (pass->plan->solve_rest) {
+        rest_goal(pass, v, goal);
+    }
+}
+
+double vertex_distance(const Pass *pass, const Scratch *s, int v, const Goal *goal) {
     double form[MONOMIALS], blend[4];
     Support support;
     load_support(pass, s, v, 1, &support);
-    blend_form(&s->view, &support, d, form, blend);
-    return squared_error(form, blend, pass->model->rest + 3 * (size_t)v, pass->problem->square[v]);
+    blend_form(&s->view, &support, goal->d, form, blend);
+    return squared_error(form, blend, pass->model->rest + 3 * (size_t)v, goal->square);
 }
 
-void vertex_solve(const Pass *pass, Scratch *s, int n, int v, const double *d, Support *support) {
+double vertex_solve(const Pass *pass, Scratch *s, int n, int v, const Goal *goal, Support *support) {
     const Problem *problem = pass->problem;
     const PassPlan *plan = pass->plan;
     double *p = pass->model->rest + 3 * (size_t)v;
-    if (plan->given_error) {
-        plan->given_error[v] = error_now(pass, s, v, d);
-    }
     for (int b = 0; b < n; b++) {
         s->allowed[b] = (uint8_t)(plan->bytes == 0 || may_use(plan, v, s->at_hand[b]));
     }
@@ -209,35 +295,42 @@ void vertex_solve(const Pass *pass, Scratch *s, int n, int v, const double *d, S
         if (smooth) {
             neighbours_mean(pass, s, n, v);
         }
-        view_at(pass, s, n, v, d, p, &held, smooth);
+        view_at(pass, s, n, goal, p, &held, smooth);
         weights_solve(&s->view, pass->model->influences - held.support.count, plan->search, support);
         join_held(&held, support);
         store_support(pass, s, v, support);
     }
     double form[MONOMIALS], blend[4];
-    blend_form(&s->view, support, d, form, blend);
+    blend_form(&s->view, support, goal->d, form, blend);
     if (plan->solve_rest && !(problem->held_rest && problem->held_rest[v])) {
-        rest_pose_solve(form, blend, plan->rest_pull, problem->rest + 3 * (size_t)v, p);
+        rest_pose_solve(form, blend, goal->pull, goal->rest, p);
     }
-    pass->model->error[v] = squared_error(form, blend, p, problem->square[v]);
+    return squared_error(form, blend, p, goal->square);
 }
 
-void vertex_removal_costs(const Pass *pass, Scratch *s, int n, int v, const double *d, const Support *support,
-                          double *cost) {
+void vertex_removal_costs(const Pass *pass, Scratch *s, int n, int v, const Goal *goal,
+                          const Support *support, double *cost) {
     const Held nothing = {.left = 1};
-    view_at(pass, s, n, v, d, pass->model->rest + 3 * (size_t)v, &nothing, 0);
+    view_at(pass, s, n, goal, pass->model->rest + 3 * (size_t)v, &nothing, 0);
     Support now = *support;
     now.value = pass->model->error[v];
+    if (pass->problem->tie > 0) { /* weights were not solved for this: what a bone is worth must not be mixed with that */
+        weights_settle(&s->view, pass->model->influences, &now);
+    }
     for (int i = 0; i < support->count; i++) {
-        const double loss = weights_loss(&s->view, pass->model->influences, &now, i);
-        cost[s->at_hand[support->bone[i]]] += pass->problem->mass[v] * fmax(loss, 0);
+        for (int j = 0; j < now.count; j++) {
+            if (now.bone[j] == support->bone[i]) {
+                const double loss = weights_loss(&s->view, pass->model->influences, &now, j);
+                cost[s->at_hand[support->bone[i]]] += pass->problem->mass[v] * fmax(loss, 0);
+            }
+        }
     }
 }
 
 void vertex_moments(const Pass *pass, const Scratch *s, int v, const Support *support, double *wp,
                     double *u) {
     const double *p = pass->model->rest + 3 * (size_t)v;
-    const double mass = pass->problem->mass[v];
+    const double mass = pass->fair ? pass->problem->stiffness[v] : pass->problem->mass[v];
     const size_t bones = (size_t)pass->model->capacity;
     double monomial[MONOMIALS];
     monomials_of(p, monomial);
@@ -246,7 +339,7 @@ void vertex_moments(const Pass *pass, const Scratch *s, int v, const Support *su
         double *row = wp + 4 * support->bone[i];
         row[0] = w * p[0], row[1] = w * p[1], row[2] = w * p[2], row[3] = w;
         const size_t b = (size_t)s->at_hand[support->bone[i]];
-        for (int j = 0; j < support->count; j++) {
+        for (int j = 0; j < support->count && !pass->fair; j++) {
             const size_t c = (size_t)s->at_hand[support->bone[j]];
             double *ubc = u + (b * bones + c) * MONOMIALS;
             const double ww = w * support->weight[j];
@@ -255,4 +348,67 @@ void vertex_moments(const Pass *pass, const Scratch *s, int v, const Support *su
             }
         }
     }
+}
+
+/* w_b p~ (m_c)' for the vertex's own bones b >= c */
+static void add_pairs(const Model *model, int v, const double *p, int c, const double *m, double *u) {
+    const size_t k = (size_t)model->influences, bones = (size_t)model->capacity;
+    for (size_t i = (size_t)v * k; i < (size_t)(v + 1) * k && model->bone[i] >= 0; i++) {
+        const double w = model->weight[i];
+        double *pair = u + ((size_t)model->bone[i] * bones + (size_t)c) * PAIR;
+        for (int a = 0; a < 4 && model->bone[i] >= c; a++) {
+            const double q = w * p[a];
+            pair[4 * a] += q * m[0], pair[4 * a + 1] += q * m[1];
+            pair[4 * a + 2] += q * m[2], pair[4 * a + 3] += q * m[3];
+        }
+    }
+}
+
+/* pull mass |d|^2 + tie sum_edges |d_i - d_j|^2, half of each edge, d how far rest positions have moved */
+static double rest_counts(const Pass *pass, int v) {
+    const Problem *problem = pass->problem;
+    const Graph *graph = &problem->graph;
+    const double *rest = pass->model->rest, *given = problem->rest;
+    double d[3], own = 0, apart = 0;
+    for (size_t i = 0; i < 3; i++) {
+        d[i] = rest[3 * (size_t)v + i] - given[3 * (size_t)v + i];
+        own += d[i] * d[i];
+    }
+    for (int64_t e = graph->first[v]; e < graph->first[v + 1] && pass->plan->rest_tie > 0; e++) {
+        const size_t u = 3 * (size_t)graph->neighbour[e];
+        for (size_t i = 0; i < 3; i++) {
+            const double off = rest[u + i] - given[u + i] - d[i];
+            apart += off * off;
+        }
+    }
+    return pass->plan->rest_pull * problem->mass[v] * own + 0.5 * pass->plan->rest_tie * apart;
+}
+
+double vertex_pairs(const Pass *pass, int v, double *near, int *touched, double *u) {
+    const Model *model = pass->model;
+    const Graph *graph = &pass->problem->graph;
+    const size_t k = (size_t)model->influences;
+    const double tie = pass->problem->tie, stiffness = pass->problem->stiffness[v];
+    int count = 0;
+    for (int64_t e = tie > 0 ? graph->first[v] : graph->first[v + 1]; e <= graph->first[v + 1]; e++) {
+        const int own = e == graph->first[v + 1]; /* last */
+        const size_t o = own ? (size_t)v : (size_t)graph->neighbour[e];
+        const double *p = model->rest + 3 * o, by = own ? stiffness : -tie;
+        for (size_t i = o * k; i < (o + 1) * k && model->bone[i] >= 0; i++) {
+            double *m = near + 4 * model->bone[i];
+            const double w = by * model->weight[i];
+            if (m[3] == 0) {
+                touched[count] = model->bone[i];
+                count += w != 0;
+            }
+            m[0] += w * p[0], m[1] += w * p[1], m[2] += w * p[2], m[3] += w;
+        }
+    }
+    const double *at = model->rest + 3 * (size_t)v, p[4] = {at[0], at[1], at[2], 1};
+    for (int i = 0; i < count; i++) {
+        double *m = near + 4 * touched[i];
+        add_pairs(model, v, p, touched[i], m, u);
+        memset(m, 0, 4 * sizeof *m);
+    }
+    return rest_counts(pass, v);
 }

@@ -103,7 +103,7 @@ static void normalise(Support *support) {
 }
 
 /* Optimum on the support at hand, then on the best `most` of it. */
-static void solve_support(VertexView *view, int most, Support *support) {
+void weights_settle(VertexView *view, int most, Support *support) {
     double q[SIMPLEX_MAX * SIMPLEX_MAX];
     for (;;) {
         gather(view, support, q);
@@ -202,7 +202,7 @@ static void improve(VertexView *view, int influences, int misses_left, Support *
         }
         Support trial = *support;
         enter(&trial, b, share);
-        solve_support(view, influences, &trial);
+        weights_settle(view, influences, &trial);
         if (trial.value < support->value - WORTH * support->value) {
             *support = trial;
             change++;
@@ -234,14 +234,14 @@ static void from_nothing(VertexView *view, int influences, Support *support) {
             break;
         }
         enter(support, b, share);
-        solve_support(view, most, support);
+        weights_settle(view, most, support);
     }
-    solve_support(view, influences, support);
+    weights_settle(view, influences, support);
 }
 
 void weights_solve(VertexView *view, int influences, int search, Support *support) {
     if (support->count > 0) {
-        solve_support(view, influences, support);
+        weights_settle(view, influences, support);
     }
     if (search || support->count == 0) {
         Support fresh;
@@ -275,13 +275,13 @@ double weights_loss(VertexView *view, int influences, const Support *support, in
         without.weight[0] = 1;
     }
     normalise(&without);
-    solve_support(view, influences, &without);
+    weights_settle(view, influences, &without);
     double share = 0;
     const int b = best_entry(view, &without, without.count == influences, barred, &share);
     if (b >= 0) {
         Support trial = without;
         enter(&trial, b, share);
-        solve_support(view, influences, &trial);
+        weights_settle(view, influences, &trial);
         if (trial.value < without.value) {
             without = trial;
         }

@@ -35,6 +35,8 @@ typedef struct Support {
 void weights_hold(VertexView *view, const Support *held, double left);
 /* Makes rows, own and linear valid for new monomials and linear terms. */
 void weights_begin(VertexView *view);
+/* Optimum on the support at hand, then on the best `most` of it. */
+void weights_settle(VertexView *view, int most, Support *support);
 /* Lowers support->value within `influences` bones; never raises it. With `search`, also from nothing. */
 void weights_solve(VertexView *view, int influences, int search, Support *support);
 /* What the vertex loses when the support's i-th bone may no longer carry it. */

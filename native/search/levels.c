@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "core/fairness.h"
 #include "descent/pass.h"
 #include "descent/transforms.h"
 
@@ -24,13 +25,15 @@ int levels_make(Call *call, const Problem *whole, const Effort *effort, Levels *
     }
     levels->sample = *whole;
     if (whole->vertices > WORTHWHILE * effort->sample_vertices &&
-        !problem_thin_vertices(call, whole, effort->sample_vertices, &levels->sample, levels->cell)) {
+        !(problem_thin_vertices(call, whole, effort->sample_vertices, &levels->sample, levels->cell) &&
+          fairness_make(call, &levels->sample))) {
         return 0;
     }
     levels->few = levels->sample;
     return whole->frames <= WORTHWHILE * effort->sample_frames ||
-           problem_thin_frames(call, &levels->sample, effort->sample_frames, &levels->few, levels->chosen,
-                               levels->nearest);
+           (problem_thin_frames(call, &levels->sample, effort->sample_frames, &levels->few, levels->chosen,
+                                levels->nearest) &&
+            fairness_make(call, &levels->few));
 }
 
 static void copy_frame(const Model *from, int f, const Model *to, int g) {

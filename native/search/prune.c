@@ -40,22 +40,25 @@ static int reach_out(Descent *descent) {
     return locality_update(descent->call, descent->problem, descent->model, radius, HOPS, &descent->locality);
 }
 
-/* cost [bones] at first sight */
-static void price(Descent *descent, double *cost) {
-    descent->plan.removal_cost = cost;
-    pass_run(descent->call, descent->problem, descent->model, &descent->moments, &descent->plan);
-    descent->plan.removal_cost = NULL;
+void prune_price(Descent *descent, double *cost) {
+    PassPlan plan = descent->plan;
+    plan.removal_cost = cost;
+    if (descent->problem->sharp) { /* as far as vertices go one by one; weights stay smooth */
+        plan.plain = 1;
+        plan.solve_weights = plan.solve_rest = 0;
+    }
+    pass_run(descent->call, descent->problem, descent->model, &descent->moments, &plan);
 }
 
 /* sum w^2 / sum w; moments hold sum w_b w_c, which over all c is sum w_b. */
 static double mean_weight(const Descent *descent, int b) {
     const size_t capacity = (size_t)descent->model->capacity;
-    const double *u = descent->moments.u + (size_t)b * capacity * MONOMIALS + MONOMIALS - 1;
+    const double *u = descent->moments.u + (size_t)b * capacity * PAIR + PAIR - 1;
     double sum = 0;
     for (size_t c = 0; c < (size_t)descent->model->bones; c++) {
-        sum += u[c * MONOMIALS];
+        sum += u[c * PAIR];
     }
-    return sum > 0 ? u[(size_t)b * MONOMIALS] / sum : 0;
+    return sum > 0 ? u[(size_t)b * PAIR] / sum : 0;
 }
 
 /* Bone b goes, and the others make up for it; 0 when the call must end. At least one iteration: what vertices may
@@ -109,7 +112,7 @@ static int misses_parts(const Descent *descent, const double *cost, double worth
 
 /* One bone goes; 0 when the call must end. */
 static int remove_one(Descent *descent, double *cost, int between, Trials *trials) {
-    price(descent, cost);
+    prune_price(descent, cost);
     int gone = reseed_cheapest(descent->model, cost);
     if (trials) {
         trials->missing = misses_parts(descent, cost, trials->worth);
@@ -119,7 +122,7 @@ static int remove_one(Descent *descent, double *cost, int between, Trials *trial
         if (!reach_out(descent)) {
             return 0;
         }
-        price(descent, cost);
+        prune_price(descent, cost);
         gone = reseed_cheapest(descent->model, cost);
     }
     if (descent->call->arena.failed || atomic_load(&descent->call->cancelled) || gone < 0) {

@@ -11,6 +11,9 @@ typedef struct Trials {
     int missing;  /* out: 1 when one was at the last removal */
 } Trials;
 
+/* What each bone costs at first sight: cost [bones]. Leaves the moments of plain least squares behind. */
+void prune_price(Descent *descent, double *cost);
+
 int prune_trials(Call *call, const Problem *problem, const Model *model, Trials *trials);
 
 /* Removes bones until `bones` are left, with `between` iterations after each: the one that seems cheapest or,

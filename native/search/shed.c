@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "descent/transforms.h"
+#include "search/prune.h"
 
 enum {
     BETWEEN = 4,   /* iterations after a removal */
@@ -62,7 +63,7 @@ double shed_allowance(double squared, double share) {
 static double merge_cost(const Shed *shed, int b, int c) {
     const Model *model = shed->model;
     const size_t at = (size_t)b * (size_t)model->capacity + (size_t)b;
-    const double *p = shed->descent.moments.u + at * MONOMIALS;
+    const double *p = shed->descent.moments.u + at * PAIR;
     double sum = 0;
     for (size_t row = 0; row < 3 * (size_t)shed->descent.problem->frames; row++) {
         const double *m = model->transform + row * 4 * (size_t)model->capacity;
@@ -70,9 +71,9 @@ static double merge_cost(const Shed *shed, int b, int c) {
         for (int i = 0; i < 4; i++) {
             d[i] = m[4 * b + i] - m[4 * c + i];
         }
-        sum += d[0] * (d[0] * p[0] + 2 * (d[1] * p[3] + d[2] * p[4] + d[3] * p[6])) +
-               d[1] * (d[1] * p[1] + 2 * (d[2] * p[5] + d[3] * p[7])) +
-               d[2] * (d[2] * p[2] + 2 * d[3] * p[8]) + d[3] * d[3] * p[9];
+        sum += d[0] * (d[0] * p[0] + 2 * (d[1] * p[1] + d[2] * p[2] + d[3] * p[3])) +
+               d[1] * (d[1] * p[5] + 2 * (d[2] * p[6] + d[3] * p[7])) +
+               d[2] * (d[2] * p[10] + 2 * d[3] * p[11]) + d[3] * d[3] * p[15];
     }
     return fmax(sum, 0);
 }
@@ -88,9 +89,7 @@ int shed_look(Shed *shed) {
     if (descent_run(descent, 1, 0, 0) < 0) {
         return 0;
     }
-    descent->plan.removal_cost = shed->cost;
-    pass_run(descent->call, problem, model, &descent->moments, &descent->plan);
-    descent->plan.removal_cost = NULL;
+    prune_price(descent, shed->cost);
     model_copy(problem, &shed->kept, model);
     descent_restart(descent);
     for (int b = 0; b < model->bones; b++) {

@@ -14,6 +14,7 @@
 
 #include <math.h>
 
+#include "core/fairness.h"
 #include "core/evaluate.h"
 #include "core/rig.h"
 #include "core/sentence.h"
@@ -166,7 +167,8 @@ int64_t decompose(Call *call, const ossify_poses *poses, ossify_rig *rig) {
     if (!rest) {
         rest = poses->frames + 3 * problem_middle_frame(poses) * poses->vertex_count;
     }
-    if (!problem_prepare(call, poses, rest, rig, &task.whole, &task.placement) || call_poll(call, 0.05)) {
+    if (!problem_prepare(call, poses, rest, rig, &task.whole, &task.placement) ||
+        !fairness_make(call, &task.whole) || call_poll(call, 0.05)) {
         return call_ended(call);
     }
     if (rig->given != OSSIFY_GIVEN_NOTHING) {

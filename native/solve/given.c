@@ -64,7 +64,7 @@ static int64_t refit(Task *task, Model *model, double *given) {
     task_share(call, call->progress.fraction, 0.5 * (call->progress.fraction + 0.98));
     call_stage(call, OSSIFY_STAGE_REFINE);
     if (descent_make(call, &task->whole, model, &descent)) {
-        descent.smoothness = settings->smoothness;
+        descent.smooths = 1;
         descent.steep_most = settings->iterations > 0 ? 0 : STEEP_ITERATIONS;
         descent_restart(&descent);
         how = descent_refit(&descent, efforts, enough, given);

@@ -2,6 +2,7 @@
  * the descent on all vertices and frames. */
 #include "solve/task.h"
 
+#include <stdlib.h>
 #include "descent/descent.h"
 #include "search/claim.h"
 #include "search/explore.h"
@@ -64,12 +65,23 @@ int64_t task_refine(Task *task, const Effort *effort, int bones, double expected
     descent.wanted = bones;
     descent.expected = expected;
     descent.least_radii = effort->least_reach;
-    descent.smoothness = settings->smoothness;
+    descent.smooths = 1;
     descent.steep_most = settings->iterations > 0 ? 0 : STEEP_ITERATIONS;
     descent_restart(&descent);
     /* repairs would take more iterations than were asked for */
     const Effort *repairs = settings->iterations > 0 ? NULL : effort;
-    const int how = explore_complete(&descent, most, effort->refine_tolerance, enough, repairs);
+    Problem plain = task->whole;
+    plain.sharp = NULL;
+    if (task->whole.sharp && getenv("PLAINFIRST")) {
+        descent.problem = &plain;
+        int how = explore_complete(&descent, most, effort->refine_tolerance, enough, repairs);
+        if (how < 0) return call_ended(call);
+        descent.problem = &task->whole;
+        descent_restart(&descent);
+        descent.smooths = 0; descent.plan.smoothing = 0; descent.expected = 0;
+    }
+    const int most2 = getenv("MOST2") ? atoi(getenv("MOST2")) : most;
+    const int how = explore_complete(&descent, most2, effort->refine_tolerance, enough, getenv("REP") ? repairs : NULL);
     if (how < 0 || (bones > 0 && !claim_places(&descent, bones))) {
         return call_ended(call);
     }

@@ -17,7 +17,7 @@ enum { ROUNDS = 2, LAST_ROUNDS = 3 };
 
 static int assign_and_fit(Call *call, const Problem *problem, Model *model, Moments *moments, int rounds,
                           int assign) {
-    PassPlan plan = {0};
+    PassPlan plan = {.plain = 1};
     plan.search = plan.solve_weights = assign;
     for (int i = 0; i < rounds && !call->cancelled; i++) {
         pass_run(call, problem, model, moments, &plan);

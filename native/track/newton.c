@@ -59,7 +59,7 @@ void newton_forget(Bench *bench) {
 }
 
 static const double *u_at(const Newton *newton, int b, int c) {
-    return newton->moments->u + ((size_t)b * (size_t)newton->model->capacity + (size_t)c) * MONOMIALS;
+    return newton->moments->u + ((size_t)b * (size_t)newton->model->capacity + (size_t)c) * PAIR;
 }
 
 static const uint8_t *held_in(const Newton *newton, int frame) {
@@ -68,17 +68,16 @@ static const uint8_t *held_in(const Newton *newton, int frame) {
 
 /* m, s and S of the free bones */
 static void read_moments(const Newton *newton, Bench *bench) {
-    static const int SECOND[9] = {0, 3, 4, 3, 1, 5, 4, 5, 2};
     const size_t n = (size_t)bench->n;
     memset(bench->arm, 0, 4 * n * n * sizeof(double));
     for (size_t b = 0; b < n; b++) {
         for (size_t c = 0; c < n; c++) {
             const double *u = u_at(newton, bench->bone[b], bench->bone[c]);
-            bench->mass[b * n + c] = u[9] * (b == c ? 1 + RIDGE : 1);
+            bench->mass[b * n + c] = u[15] * (b == c ? 1 + RIDGE : 1);
             for (size_t i = 0; i < 3; i++) {
-                bench->arm[(3 * b + i) * n + c] = u[6 + i];
+                bench->arm[(3 * b + i) * n + c] = u[4 * i + 3];
                 for (size_t j = 0; j < 3; j++) {
-                    bench->form[(3 * b + i) * 3 * n + 3 * c + j] = u[SECOND[3 * i + j]];
+                    bench->form[(3 * b + i) * 3 * n + 3 * c + j] = u[4 * i + j];
                 }
             }
         }
@@ -96,7 +95,7 @@ int newton_make(const Newton *newton, int frame, Bench *bench) {
     bench->n = 0;
     newton_forget(bench);
     for (int b = 0; b < newton->model->bones; b++) {
-        if (!held[b] && u_at(newton, b, b)[9] >= INSIGNIFICANT) {
+        if (!held[b] && u_at(newton, b, b)[15] >= INSIGNIFICANT) {
             bench->bone[bench->n++] = b;
         }
     }
@@ -128,12 +127,12 @@ static double left_of_bone(const Newton *newton, int frame, int b, double g[3][4
     memset(g, 0, 12 * sizeof(double));
     for (int o = 0; o < newton->model->bones; o++) {
         const double *u = u_at(newton, b, o);
-        for (size_t i = 0; i < 3 && u[9] > 0; i++) {
+        for (size_t i = 0; i < 3 && u[15] != 0; i++) {
             const double *mo = m + i * row + 4 * o;
-            g[i][0] += mo[0] * u[0] + mo[1] * u[3] + mo[2] * u[4] + mo[3] * u[6];
-            g[i][1] += mo[0] * u[3] + mo[1] * u[1] + mo[2] * u[5] + mo[3] * u[7];
-            g[i][2] += mo[0] * u[4] + mo[1] * u[5] + mo[2] * u[2] + mo[3] * u[8];
-            g[i][3] += mo[0] * u[6] + mo[1] * u[7] + mo[2] * u[8] + mo[3] * u[9];
+            g[i][0] += mo[0] * u[0] + mo[1] * u[1] + mo[2] * u[2] + mo[3] * u[3];
+            g[i][1] += mo[0] * u[4] + mo[1] * u[5] + mo[2] * u[6] + mo[3] * u[7];
+            g[i][2] += mo[0] * u[8] + mo[1] * u[9] + mo[2] * u[10] + mo[3] * u[11];
+            g[i][3] += mo[0] * u[12] + mo[1] * u[13] + mo[2] * u[14] + mo[3] * u[15];
         }
     }
     for (size_t i = 0; i < 3; i++) {

@@ -51,7 +51,8 @@ typedef struct Track {
     Moments moments;
     Patches patches;
     Sums *sums;     /* [workers] */
-    double *own;    /* [b][MONOMIALS] sum_v w_b p~ p~' */
+    double *forms;  /* [b][b][MONOMIALS] sum_v w_b w_c p~ p~' */
+    double *own;    /* [b][4] sum_v w_b p~ */
     double *square; /* [f] sum |x|^2 */
     int64_t vertices;
 } Track;
@@ -95,9 +96,10 @@ static int make_track(Track *track) {
     model->transform = arena_take(arena, rows * b * 4, sizeof(double));
     model->held = arena_take(arena, rows / 3 * b, 1);
     track->moments.c = arena_take(arena, rows * b * 4, sizeof(double));
-    track->moments.u = arena_take(arena, b * b * MONOMIALS, sizeof(double));
+    track->moments.u = arena_take(arena, b * b * PAIR, sizeof(double));
     track->placement.frame_centre = arena_take(arena, rows, sizeof(double));
-    track->own = arena_take(arena, b, MONOMIALS * sizeof(double));
+    track->forms = arena_take(arena, b * b, MONOMIALS * sizeof(double));
+    track->own = arena_take(arena, b, 4 * sizeof(double));
     track->square = arena_take(arena, rows / 3, sizeof(double));
     track->sums = arena_take(arena, (size_t)pool_workers(track->call->pool), sizeof *track->sums);
     if (!patches_take(arena, track->vertices, rig->bones, rig->influences, &track->patches)) {
@@ -131,7 +133,7 @@ static void add_u_of(Track *track, int64_t v) {
             if (patches_follows(rig, j)) {
                 const double ww = (double)rig->influence_weights[i] * (double)rig->influence_weights[j];
                 double *u =
-                    track->moments.u +
+                    track->forms +
                     ((size_t)rig->influence_bones[i] * bones + (size_t)rig->influence_bones[j]) * MONOMIALS;
                 for (int m = 0; m < MONOMIALS; m++) {
                     u[m] += ww * monomial[m];
@@ -148,6 +150,10 @@ static int add_u(Track *track) {
             return 0;
         }
         add_u_of(track, v);
+    }
+    const size_t pairs = (size_t)track->model.bones * (size_t)track->model.bones;
+    for (size_t i = 0; i < pairs; i++) {
+        pass_spread(track->forms + i * MONOMIALS, track->moments.u + i * PAIR);
     }
     return 1;
 }
@@ -256,22 +262,24 @@ static void sum_frames(void *user, int task, int worker) {
     }
 }
 
-/* sum_v w_b p~ p~' */
-static void add_own_forms(Track *track) {
+/* sum_v w_b p~, because weights sum to one */
+static void add_own(Track *track) {
     const size_t bones = (size_t)track->model.bones;
-    for (size_t i = 0; i < bones * bones * MONOMIALS; i++) {
-        track->own[i / (bones * MONOMIALS) * MONOMIALS + i % MONOMIALS] += track->moments.u[i];
+    for (size_t i = 0; i < bones * bones; i++) {
+        for (size_t k = 0; k < 4; k++) {
+            track->own[i / bones * 4 + k] += track->moments.u[i * PAIR + 4 * k + 3];
+        }
     }
 }
 
-/* The rotation nearest to sum_v w x p~' about its centre; 0 when there are no vertices. */
-static int turn_alone(double c[3][4], const double form[MONOMIALS], double r[9]) {
+/* The rotation nearest to sum_v w x p~' about its centre, own = sum_v w p~; 0 when there are no vertices. */
+static int turn_alone(double c[3][4], const double own[4], double r[9]) {
     double h[9];
-    if (!(form[9] > 0)) {
+    if (!(own[3] > 0)) {
         return 0;
     }
     for (size_t i = 0; i < 9; i++) {
-        h[i] = c[i / 3][i % 3] - c[i / 3][3] * form[6 + i % 3] / form[9];
+        h[i] = c[i / 3][i % 3] - c[i / 3][3] * own[i % 3] / own[3];
     }
     rotation3_nearest(h, r, r);
     return 1;
@@ -287,18 +295,18 @@ static void read_c(const Track *track, int f, int b, double c[3][4]) {
 /* How the whole mesh turned. */
 static void turn_whole(const Track *track, int f, double r[9]) {
     const double still[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-    double all[3][4] = {{0}}, form[MONOMIALS] = {0}, c[3][4];
+    double all[3][4] = {{0}}, own[4] = {0}, c[3][4];
     for (int b = 0; b < track->model.bones; b++) {
         read_c(track, f, b, c);
         for (size_t i = 0; i < 12; i++) {
             all[i / 4][i % 4] += c[i / 4][i % 4];
         }
-        for (int m = 0; m < MONOMIALS; m++) {
-            form[m] += track->own[b * MONOMIALS + m];
+        for (int k = 0; k < 4; k++) {
+            own[k] += track->own[4 * b + k];
         }
     }
     memcpy(r, still, sizeof still);
-    turn_alone(all, form, r);
+    turn_alone(all, own, r);
 }
 
 static void guess_frame(void *user, int f, int worker) {
@@ -308,15 +316,15 @@ static void guess_frame(void *user, int f, int worker) {
     (void)worker;
     turn_whole(track, f, whole);
     for (int b = 0; b < track->model.bones; b++) {
-        const double *form = track->own + b * MONOMIALS;
+        const double *own = track->own + 4 * b;
         double *m = track->model.transform + 3 * (size_t)f * row + 4 * (size_t)b;
         read_c(track, f, b, c);
         memcpy(r, whole, sizeof r);
-        const int moves = turn_alone(c, form, r);
+        const int moves = turn_alone(c, own, r);
         for (size_t i = 0; i < 3 && moves; i++) {
             memcpy(m + i * row, r + 3 * i, 3 * sizeof *r);
             m[i * row + 3] =
-                (c[i][3] - r[3 * i] * form[6] - r[3 * i + 1] * form[7] - r[3 * i + 2] * form[8]) / form[9];
+                (c[i][3] - r[3 * i] * own[0] - r[3 * i + 1] * own[1] - r[3 * i + 2] * own[2]) / own[3];
         }
     }
 }
@@ -338,7 +346,7 @@ int64_t track(Call *call, const ossify_poses *poses, ossify_rig *rig) {
     if (!add_u(&track)) {
         return call_ended(call);
     }
-    add_own_forms(&track);
+    add_own(&track);
     pool_run(call->pool, (track.problem.frames + AT_HAND - 1) / AT_HAND, sum_frames, &track);
     if (call_poll(call, 0.5)) {
         return call_ended(call);

@@ -175,7 +175,7 @@ static void read_settings(Reader *r, Case *c) {
     int64_t *wholes[] = {&s->bones,     &s->influences, &s->bone_kind,   &s->quality,
                          &s->rest_mode, &s->locality,   &s->budget_kind, &s->iterations,
                          &s->threads,   &s->seed,       &s->struct_size};
-    double *reals[] = {&s->budget, &s->smoothness, &s->until};
+    double *reals[] = {&s->budget, &s->fairness, &s->until};
     int changes = below(r, 8);
     ossify_default_settings(s);
     s->bones = 1 + below(r, MOST_BONES);

@@ -277,8 +277,8 @@ TEST(influence_is_local_for_every_setting) {
                 ossify_settings settings = plain_settings(7);
                 settings.quality = quality;
                 settings.bone_kind = kind;
-                settings.smoothness = smooth == 0 ? 0 : pow(20, smooth - 1);
-                test_case("quality %d, kind %d, smoothness %g", quality, kind, settings.smoothness);
+                settings.fairness = smooth == 0 ? 0 : pow(20, smooth - 1);
+                test_case("quality %d, kind %d, smoothness %g", quality, kind, settings.fairness);
                 solve_and_judge(options, settings);
             }
         }
@@ -315,10 +315,10 @@ TEST(more_smoothness_gives_smoother_weights) {
         ossify_settings settings = plain_settings(4);
         Answer answer = answer_start(&s.poses, &settings);
         double now;
-        settings.smoothness = step == 0 ? 0 : pow(30, step - 1);
+        settings.fairness = step == 0 ? 0 : pow(30, step - 1);
         CHECK(ossify_decompose(&s.poses, &settings, &answer.rig, &answer.info) >= 0);
         now = roughness(&s.poses, &answer.rig);
-        test_case("smoothness %g", settings.smoothness);
+        test_case("smoothness %g", settings.fairness);
         CHECK(now < last);
         last = now;
         answer_free(&answer);

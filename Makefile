@@ -88,8 +88,8 @@ version := $(shell sed -n 's/^version *= *"\(.*\)".*/\1/p' blender_manifest.toml
 # Constants are enumerators here: to compute with one in double is meant.
 warnings := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Werror \
             $(if $(target),-Wno-enum-float-conversion)
-# No -ffast-math: the same input must give the same bits. Contraction is decided at compile time.
-arithmetic := -ffp-contract=fast -fno-math-errno -fno-trapping-math
+# No -ffast-math, and no fused multiplications: the same input must give the same bits on every processor.
+arithmetic := -ffp-contract=off -fno-math-errno -fno-trapping-math
 optimise.release := -O3 -DNDEBUG
 optimise.debug := -O0 -g
 optimise.sanitize := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer

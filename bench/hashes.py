@@ -14,8 +14,8 @@ skeleton also over parents, joints, kinds, axes and mirrors; E_RMS; processor se
     refit-less, -moves     normal's rig without a bone, the others staying, or free to leave their place
     refit-more             normal's rig with a bone where the error is most
 
-and on the smallest meshes each of the other settings and verbs. Answers do not depend on threads, but on
-the processor, for which OpenBLAS chooses its kernels: compare on one machine. A file that is there grows.
+and on the smallest meshes each of the other settings and verbs. Answers depend neither on threads nor
+on the processor. A file that is there grows.
 """
 
 import argparse

@@ -24,7 +24,6 @@
 #include "core/rig.h"
 #include "core/sentence.h"
 #include "descent/tolerances.h"
-#include "math/lapack.h"
 #include "skeleton/joint.h"
 #include "track/track.h"
 
@@ -212,7 +211,6 @@ int articulate_refuses(const ossify_request *request, ossify_info *info) {
 int64_t articulate(Call *call, const ossify_poses *poses, ossify_rig *rig, ossify_skeleton *skeleton) {
     Refit refit = {.call = call};
     Linkage *linkage = &refit.linkage;
-    lapack_use_one_thread();
     const float *rest = poses->rest ? poses->rest : rig->rest;
     if (!problem_prepare(call, poses, rest, rig, &refit.problem, &refit.placement) || call_poll(call, 0.05)) {
         return call_ended(call);

@@ -229,7 +229,8 @@ WIDE static void measure_chunk_wide(void *user, int chunk, int worker) {
 
 static void measure_abreast(Call *call, Measure *measure) {
     put_abreast(measure);
-    parallel_run(call->pool, measure->chunks, call->wide ? measure_chunk_wide : measure_chunk, measure);
+    parallel_run(call->pool, measure->chunks, portable_is_wide() ? measure_chunk_wide : measure_chunk,
+                 measure);
     for (int64_t f = measure->first_frame; f < measure->end_frame; f++) {
         measure->frame_sum[f] = 0;
         for (int64_t c = 0; c < measure->chunks; c++) {

@@ -19,7 +19,6 @@
 #include "correct/modes.h"
 #include "correct/refine.h"
 #include "correct/support.h"
-#include "math/lapack.h"
 
 enum { ROUNDS = 8, REFINE_ROUNDS = 24 };
 
@@ -254,7 +253,6 @@ int64_t correct(Call *call, const ossify_poses *poses, ossify_rig *rig, const os
     Work work = {.call = call, .poses = poses, .wish = correction, .rig = rig, .held = (int)rig->correctives};
     int64_t status = OSSIFY_CONVERGED;
     call_stage(call, OSSIFY_STAGE_CORRECT);
-    lapack_use_one_thread();
     if (!prepare(&work)) {
         return call_ended(call);
     }

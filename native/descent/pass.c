@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "descent/vertex.h"
-#include "math/lapack.h"
+#include "math/product.h"
 
 enum { BLOCKS_A_LANE = 8, LEAST_LANES = 8 };
 
@@ -57,12 +57,14 @@ static void form_of(const double *g, size_t ld, double form[MONOMIALS]) {
 
 static int make_gram(Call *call, const Problem *problem, const Model *model, double *gram, double *diagonal,
                      size_t stride) {
-    const int n = 4 * model->bones, ld = 4 * model->capacity;
+    const int n = 4 * model->bones;
+    const size_t ld = 4 * (size_t)model->capacity;
     double *full = arena_take(&call->arena, (size_t)n * (size_t)n, sizeof(double));
     if (!full) {
         return 0;
     }
-    lapack_multiply_tn(n, n, 3 * problem->frames, model->transform, ld, model->transform, ld, 0.0, full, n);
+    memset(full, 0, (size_t)n * (size_t)n * sizeof *full);
+    product_tn(n, n, 3 * problem->frames, model->transform, ld, model->transform, ld, full, (size_t)n);
     for (int b = 0; b < model->bones; b++) {
         for (int c = 0; c < model->bones; c++) {
             double form[MONOMIALS];
@@ -83,7 +85,6 @@ static int make_scratch(Call *call, const Problem *problem, const Model *model, 
                         Scratch *scratch) {
     const size_t rows = 3 * (size_t)problem->frames, b = (size_t)model->bones, stride = padded(model->bones);
     Arena *arena = &call->arena;
-    scratch->x = arena_take(arena, rows * BLOCK, sizeof(double));
     scratch->d = arena_take(arena, BLOCK * b * 4, sizeof(double));
     scratch->wp = arena_take(arena, BLOCK * b * 4, sizeof(double));
     scratch->at_hand = arena_take(arena, b, sizeof(int));
@@ -170,26 +171,22 @@ static void pack_bones(const Pass *pass, Scratch *s, int n) {
     }
 }
 
-static void widen(const float *from, size_t count, double *to) {
-    for (size_t i = 0; i < count; i++) {
-        to[i] = from[i];
-    }
-}
-
 /* C of the lane += X (w p~)' over the block */
-static void add_products(const Pass *pass, Scratch *s, int n, int packed, double *lane_c) {
-    const int rows = 3 * pass->problem->frames, ld = 4 * pass->model->capacity;
+static void add_products(const Pass *pass, Scratch *s, const float *x, int n, int packed, double *lane_c) {
+    const int rows = 3 * pass->problem->frames;
+    const size_t ld = 4 * (size_t)pass->model->capacity, columns = 4 * (size_t)n;
     if (!packed) {
-        lapack_multiply_nn(rows, 4 * n, BLOCK, s->x, BLOCK, s->wp, 4 * n, 1.0, lane_c, ld);
+        product_floats_nn(rows, 4 * n, BLOCK, x, BLOCK, s->wp, columns, lane_c, ld);
         return;
     }
-    lapack_multiply_nn(rows, 4 * n, BLOCK, s->x, BLOCK, s->wp, 4 * n, 0.0, s->c, 4 * n);
+    memset(s->c, 0, (size_t)rows * columns * sizeof *s->c);
+    product_floats_nn(rows, 4 * n, BLOCK, x, BLOCK, s->wp, columns, s->c, columns);
     for (int row = 0; row < rows; row++) {
-        double *to = lane_c + (size_t)row * (size_t)ld;
-        const double *from = s->c + (size_t)row * 4 * (size_t)n;
         for (int i = 0; i < n; i++) {
+            double *restrict to = lane_c + (size_t)row * ld + 4 * (size_t)s->at_hand[i];
+            const double *restrict from = s->c + (size_t)row * columns + 4 * (size_t)i;
             for (int m = 0; m < 4; m++) {
-                to[4 * s->at_hand[i] + m] += from[4 * i + m];
+                to[m] += from[m];
             }
         }
     }
@@ -212,19 +209,21 @@ static void run_block(const Pass *pass, Scratch *s, int block, double *lane_c, d
     const int v0 = block * BLOCK, v1 = v0 + BLOCK < problem->vertices ? v0 + BLOCK : problem->vertices;
     const int packed = is_packed(pass->plan);
     const int n = packed ? list_bones(pass, s, v0, v1) : list_all(pass, s);
+    const size_t columns = 4 * (size_t)n;
+    const float *x = problem->x + (size_t)block * rows * BLOCK;
     if (packed) {
         pack_bones(pass, s, n);
     }
-    widen(problem->x + (size_t)block * rows * BLOCK, rows * BLOCK, s->x);
-    lapack_multiply_tn(BLOCK, 4 * n, (int)rows, s->x, BLOCK, packed ? s->m : model->transform,
-                       packed ? 4 * n : 4 * model->capacity, 0.0, s->d, 4 * n);
+    memset(s->d, 0, BLOCK * columns * sizeof *s->d);
+    product_floats_tn(BLOCK, 4 * n, (int)rows, x, BLOCK, packed ? s->m : model->transform,
+                      packed ? columns : 4 * (size_t)model->capacity, s->d, columns);
     s->view.n = n;
     s->view.stride = packed ? (int)padded(n) : pass->stride;
     s->view.gram = packed ? s->gram : pass->gram;
     s->view.diagonal = packed ? s->diagonal : pass->diagonal;
     s->view.allowed = s->allowed;
     if (lane_c) {
-        memset(s->wp, 0, (size_t)BLOCK * 4 * (size_t)n * sizeof *s->wp);
+        memset(s->wp, 0, BLOCK * columns * sizeof *s->wp);
     }
     for (int v = v0; v < v1; v++) {
         const double *d = s->d + (size_t)(v - v0) * 4 * (size_t)n;
@@ -238,7 +237,7 @@ static void run_block(const Pass *pass, Scratch *s, int block, double *lane_c, d
         }
     }
     if (lane_c) {
-        add_products(pass, s, n, packed, lane_c);
+        add_products(pass, s, x, n, packed, lane_c);
     }
 }
 

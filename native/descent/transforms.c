@@ -13,7 +13,7 @@
 
 #include "core/tolerances.h"
 #include "descent/tolerances.h"
-#include "math/lapack.h"
+#include "math/positive.h"
 #include "math/rotation3.h"
 
 enum { LOOK = 4 }; /* sweeps between two looks at the error */
@@ -55,13 +55,14 @@ static void left_for_bone(const Update *update, int frame, int b, double y[3][4]
     }
     for (int e = update->sharing.first[b]; e < update->sharing.first[b + 1]; e++) {
         const int o = update->sharing.other[e];
-        const double *u = u_at(update, b, o);
+        double u[16];
+        full_form(u_at(update, b, o), u);
         for (size_t i = 0; i < 3; i++) {
             const double *mo = m + i * row + 4 * o;
-            y[i][0] -= mo[0] * u[0] + mo[1] * u[3] + mo[2] * u[4] + mo[3] * u[6];
-            y[i][1] -= mo[0] * u[3] + mo[1] * u[1] + mo[2] * u[5] + mo[3] * u[7];
-            y[i][2] -= mo[0] * u[4] + mo[1] * u[5] + mo[2] * u[2] + mo[3] * u[8];
-            y[i][3] -= mo[0] * u[6] + mo[1] * u[7] + mo[2] * u[8] + mo[3] * u[9]; /* Y -= M[o] U[o,b] */
+            for (size_t j = 0; j < 4; j++) {
+                y[i][j] -= mo[0] * u[j] + mo[1] * u[4 + j] + mo[2] * u[8 + j] +
+                           mo[3] * u[12 + j]; /* Y -= M[o] U[o,b] */
+            }
         }
     }
 }
@@ -110,7 +111,7 @@ static void fit_flexible(const Update *update, int frame, int b) {
             y[k][i] += ridge * m[k * row + i];
         }
     }
-    if (lapack_solve_positive(4, own, 3, y[0]) == 0) {
+    if (positive_solve(4, own, 3, y[0]) == 0) {
         for (size_t i = 0; i < 3; i++) {
             memcpy(m + i * row, y[i], sizeof y[i]);
         }
@@ -235,7 +236,7 @@ static void solve_affine(Affine *affine) {
         fill_right(affine, frame, 3 * (size_t)frame + (size_t)(i % 3), ridge,
                    affine->answer + (size_t)i * size);
     }
-    if (lapack_solve_positive((int)size, affine->system, 3 * affine->frames, affine->answer)) {
+    if (positive_solve((int)size, affine->system, 3 * affine->frames, affine->answer)) {
         return;
     }
     for (int i = 0; i < 3 * affine->frames; i++) {

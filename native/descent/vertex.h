@@ -7,7 +7,6 @@
 
 /* What one worker needs for a block. */
 typedef struct Scratch {
-    double *x;  /* [3F][BLOCK] */
     double *m;  /* [3F][n][4] transforms of the bones at hand */
     double *d;  /* [BLOCK][n][4] */
     double *wp; /* [BLOCK][n][4] mass w p~ */

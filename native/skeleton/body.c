@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "math/lapack.h"
+#include "math/product.h"
 
 enum { FRAMES_AT_ONCE = 64 };
 
@@ -96,7 +96,7 @@ static int gather_motion(Call *call, const ossify_rig *rig, Body *body) {
             read_transforms(rig, body, (size_t)(f + i), m + 3 * (size_t)i * (size_t)n);
             add_turns(body, m + 3 * (size_t)i * (size_t)n);
         }
-        lapack_multiply_tn(n, n, 3 * count, m, n, m, n, 1.0, body->gram, n);
+        product_tn(n, n, 3 * count, m, (size_t)n, m, (size_t)n, body->gram, (size_t)n);
     }
     for (size_t i = 0; i < (size_t)n * (size_t)n; i++) {
         body->gram[i] /= body->frames;
@@ -197,7 +197,6 @@ int body_make(Call *call, const ossify_poses *poses, const ossify_rig *rig, Body
     if (arena->failed) {
         return 0;
     }
-    lapack_use_one_thread();
     place_rest(rig, body);
     weigh_vertices(poses, body);
     if (!gather_motion(call, rig, body)) {

@@ -22,6 +22,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "math/elementary.h"
 #include "math/symmetric3.h"
 
 static const double DRIFT_TRUST = 0.02; /* diagonals: drift at which anchor and motion count the same */
@@ -94,15 +95,15 @@ static double square_from_anchor(const Joint *joint, const double x[3]) {
 double joint_score(const Joint *joint, int64_t connect) {
     double x[3];
     if (connect == OSSIFY_CONNECT_OVERLAP) {
-        return log(joint->beside + DBL_MIN);
+        return elementary_log(joint->beside + DBL_MIN);
     }
     if (connect == OSSIFY_CONNECT_STABLE) {
         pulled_point(joint, NO_PULL, x);
-        return -log(joint_drift(joint, x) + DBL_MIN);
+        return -elementary_log(joint_drift(joint, x) + DBL_MIN);
     }
     pulled_point(joint, SCORE_PULL, x);
     const double q = sqrt(joint_drift(joint, x) + SCORE_PULL * square_from_anchor(joint, x));
-    return -log(q + LEAST_DRIFT) + OVERLAP_EXPONENT * log(joint->share + LEAST_SHARE);
+    return -elementary_log(q + LEAST_DRIFT) + OVERLAP_EXPONENT * elementary_log(joint->share + LEAST_SHARE);
 }
 
 void joint_place(const Joint *joint, double x[3]) {
@@ -118,7 +119,7 @@ int joint_kind(const Joint *joint, const double x[3], double axis[3], double *an
     }
     symmetric3_eigen(a, value, vector);
     /* |R_b - R_c|^2 = 8 sin^2(angle / 2), and it is the trace */
-    *angle = 2 * asin(sqrt(fmin(1, fmax(0, value[0] + value[1] + value[2]) / 8)));
+    *angle = 2 * elementary_asin(sqrt(fmin(1, fmax(0, value[0] + value[1] + value[2]) / 8)));
     memset(axis, 0, 3 * sizeof *axis);
     if (*angle < STIFF_ANGLE && drift < STIFF_DRIFT) {
         return OSSIFY_JOINT_STIFF;

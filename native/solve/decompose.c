@@ -17,7 +17,6 @@
 #include "core/evaluate.h"
 #include "core/rig.h"
 #include "core/sentence.h"
-#include "math/lapack.h"
 #include "search/levels.h"
 #include "search/parts.h"
 #include "solve/given.h"
@@ -158,7 +157,6 @@ int64_t decompose(Call *call, const ossify_poses *poses, ossify_rig *rig) {
     Model model;
     int64_t status;
     int untouched = 0;
-    lapack_use_one_thread();
     if (track_is_all(poses, call->settings, rig)) {
         return track(call, poses, rig);
     }

@@ -306,6 +306,37 @@ typedef struct ossify_corrected {
     double bare_erms; /* of the rig without correctives */
 } ossify_corrected;
 
+/* driving.form, driven.form */
+enum {
+    OSSIFY_DRIVEN_WHOLE = 0,  /* every field is driven by all joints */
+    OSSIFY_DRIVEN_JOINTS = 1, /* a field acts around one joint and is driven by that one alone */
+    OSSIFY_DRIVEN_FOUND = 2   /* the one that serves frames better that it has not seen */
+};
+
+/* What shall drive correctives. See docs/correctives.md. */
+typedef struct ossify_driving {
+    int64_t struct_size;
+    int64_t count;          /* of fields that all joints drive, 0..OSSIFY_MAX_CORRECTIVES; 5 */
+    int64_t joint_count;    /* of fields of one joint each, likewise; 20 */
+    int64_t form;           /* OSSIFY_DRIVEN_FOUND */
+    const int32_t *parents; /* [bones], -1 at a root */
+} ossify_driving;
+
+/* Of ossify_drive. Arrays may be NULL. The errors are E_RMS of frames that were left out, a block at a time; -1 when
+ * there are too few. */
+typedef struct ossify_driven {
+    int64_t struct_size;
+    int64_t form;    /* of the fields */
+    int32_t *joints; /* [rig.corrective_capacity] the bone whose joint drives a field, -1: all */
+    double *
+        map; /* [rig.corrective_capacity][bones][9] coefficient = sum of map times the entries of R - I, row-major,
+                      * with R = R(parent)^-1 R(bone) of the transforms; roots have none */
+    double bare_erms;   /* without fields */
+    double keyed_erms;  /* with the best coefficients for fields that all joints would drive */
+    double whole_erms;  /* with coefficients driven by all joints */
+    double joints_erms; /* with fields of one joint each */
+} ossify_driven;
+
 /* Where ossify_add_bone puts the bone. */
 typedef struct ossify_place {
     int64_t struct_size;
@@ -344,7 +375,8 @@ enum {
     OSSIFY_PRUNE_WEIGHTS = 6,  /* options: ossify_fewer */
     OSSIFY_SMOOTH_WEIGHTS = 7, /* options: ossify_smoother */
     OSSIFY_CORRECT = 8,        /* options: ossify_correction, result: ossify_corrected */
-    OSSIFY_VERBS = 9
+    OSSIFY_DRIVE = 9,          /* options: ossify_driving, result: ossify_driven */
+    OSSIFY_VERBS = 10
 };
 
 /* What a verb works on; what it has no use for is not looked at. */
@@ -437,6 +469,16 @@ OSSIFY_API void ossify_default_correction(ossify_correction *correction);
 OSSIFY_API int64_t ossify_correct(const ossify_poses *poses, const ossify_settings *settings, ossify_rig *rig,
                                   const ossify_correction *correction, ossify_corrected *corrected,
                                   ossify_info *info);
+
+/* Sets struct_size and the defaults named at each field. */
+OSSIFY_API void ossify_default_driving(ossify_driving *driving);
+
+/* Correctives that follow the bones: fields, and the linear map from the turns of the joints to their coefficients that
+ * serves frames best which it has not seen; see docs/correctives.md. In: a whole rig without correctives, with room for
+ * both counts. Out: fields, the coefficients as they are driven in each frame, and in the result what each form is worth
+ * on frames that were left out: whoever calls may refuse it. `settings` gives memory, threads and watcher. */
+OSSIFY_API int64_t ossify_drive(const ossify_poses *poses, const ossify_settings *settings, ossify_rig *rig,
+                                const ossify_driving *driving, ossify_driven *driven, ossify_info *info);
 
 /* Any verb: what the functions above do. */
 OSSIFY_API int64_t ossify_run(const ossify_request *request, ossify_info *info);

@@ -16,6 +16,7 @@ from .header import (
     BONE_KINDS,
     BUDGET_KINDS,
     CONNECTS,
+    DRIVEN_FORMS,
     JOINT_KINDS,
     MAX_BONES,
     MAX_CORRECTIVES,
@@ -31,7 +32,19 @@ from .header import (
 )
 from .job import Job
 from .loading import library, library_name, library_path, version
-from .nouns import Corrected, Correction, Evaluation, Info, Progress, Rig, Settings, Skeleton, Wishes
+from .nouns import (
+    Corrected,
+    Correction,
+    Driven,
+    Driving,
+    Evaluation,
+    Info,
+    Progress,
+    Rig,
+    Settings,
+    Skeleton,
+    Wishes,
+)
 from .verbs import (
     add_bone,
     articulate,
@@ -39,6 +52,7 @@ from .verbs import (
     connect,
     correct,
     decompose,
+    drive,
     evaluate,
     prune_weights,
     smooth_weights,
@@ -48,6 +62,7 @@ __all__ = [
     "BONE_KINDS",
     "BUDGET_KINDS",
     "CONNECTS",
+    "DRIVEN_FORMS",
     "JOINT_KINDS",
     "MAX_BONES",
     "MAX_CORRECTIVES",
@@ -61,6 +76,8 @@ __all__ = [
     "SYMMETRIES",
     "Corrected",
     "Correction",
+    "Driven",
+    "Driving",
     "Evaluation",
     "Info",
     "Job",
@@ -78,6 +95,7 @@ __all__ = [
     "connect",
     "correct",
     "decompose",
+    "drive",
     "evaluate",
     "library",
     "library_name",

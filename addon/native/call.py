@@ -13,6 +13,8 @@ from .nouns import (
     HELD,
     Corrected,
     Correction,
+    Driven,
+    Driving,
     Evaluation,
     Info,
     Progress,
@@ -70,6 +72,7 @@ class Call:
         self.room: Room | None = None  # of the skeleton, for verbs that have one
         self.figures: Figures | None = None  # of an evaluation, likewise
         self.worth: Worth | None = None  # of correctives, likewise
+        self.following: Following | None = None  # of their drivers, likewise
         self.options: ctypes.Structure | None = None  # a struct of the verb's own
         self.result: ctypes.Structure | None = None
 
@@ -201,6 +204,9 @@ class Call:
     def worth_found(self) -> Corrected:
         return self.worth.answer(self.rig.correctives)
 
+    def following_found(self) -> Driven:
+        return self.following.answer(self.rig.correctives)
+
     def info_found(self, seconds: float) -> Info:
         info = self.info
         return Info(
@@ -321,6 +327,24 @@ class Worth:
 
     def answer(self, count: int) -> Corrected:
         return Corrected(self.joints[:count], self.gains[:count], self.result.bare_erms)
+
+
+class Following:
+    """The wishes for drivers and what comes of them: structs, and the arrays they point into."""
+
+    def __init__(self, call: Call, driving: Driving, parents):
+        room, bones = max(call.rig.corrective_capacity, 1), call.rig.bones
+        self.joints, self.map = np.full(room, -1, np.int32), np.zeros((room, bones, 9))
+        self.parents = as_array("parents", parents, np.int32, "b", (bones,))
+        self.options = driving.struct()
+        self.options.parents = address(self.parents)
+        self.result = header.sized(header.Driven, joints=address(self.joints), map=address(self.map))
+
+    def answer(self, count: int) -> Driven:
+        found = self.result
+        errors = (found.bare_erms, found.keyed_erms, found.whole_erms, found.joints_erms)
+        form = header.DRIVEN_FORMS[found.form]
+        return Driven(form, self.joints[:count], self.map[:count], *map(known, errors))
 
 
 class Figures:

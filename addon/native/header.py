@@ -24,6 +24,7 @@ VERBS = (
     "prune_weights",
     "smooth_weights",
     "correct",
+    "drive",
 )
 BONE_KINDS = ("rigid", "flexible")
 QUALITIES = ("draft", "normal", "best")
@@ -35,6 +36,7 @@ BUDGET_KINDS = ("none", "rms", "maximum", "parts")
 JOINT_KINDS = ("root", "ball", "hinge", "stiff", "loose")
 SYMMETRIES = ("none", "found", "given")
 SUPPORTS = ("whole", "joints")
+DRIVEN_FORMS = ("whole", "joints", "found")
 
 GIVEN_TRANSFORMS = 1
 GIVEN_WEIGHTS = 2
@@ -239,6 +241,29 @@ class Corrected(ctypes.Structure):
     ]
 
 
+class Driving(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_int64),
+        ("count", ctypes.c_int64),
+        ("joint_count", ctypes.c_int64),
+        ("form", ctypes.c_int64),
+        ("parents", ctypes.c_void_p),
+    ]
+
+
+class Driven(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_int64),
+        ("form", ctypes.c_int64),
+        ("joints", ctypes.c_void_p),
+        ("map", ctypes.c_void_p),
+        ("bare_erms", ctypes.c_double),
+        ("keyed_erms", ctypes.c_double),
+        ("whole_erms", ctypes.c_double),
+        ("joints_erms", ctypes.c_double),
+    ]
+
+
 class Request(ctypes.Structure):
     _fields_ = [
         ("struct_size", ctypes.c_int64),
@@ -267,6 +292,8 @@ STRUCTS = {
     "ossify_smoother": Smoother,
     "ossify_correction": Correction,
     "ossify_corrected": Corrected,
+    "ossify_driving": Driving,
+    "ossify_driven": Driven,
     "ossify_request": Request,
 }
 
@@ -281,6 +308,7 @@ def declare(lib: ctypes.CDLL) -> None:
         "ossify_version": (ctypes.c_char_p,),
         "ossify_default_settings": (None, ctypes.c_void_p),
         "ossify_default_correction": (None, ctypes.c_void_p),
+        "ossify_default_driving": (None, ctypes.c_void_p),
         "ossify_run": (ctypes.c_int64, request, info),
         "ossify_start": (job, request, info),
         "ossify_job_poll": (None, job, ctypes.POINTER(Progress)),

@@ -27,6 +27,7 @@ _FLAGS = ("locality", "jointed")
 
 
 _CORRECTION_WORDS = {"budget_kind": header.BUDGET_KINDS[:3], "support": header.SUPPORTS}
+_DRIVING_WORDS = {"form": header.DRIVEN_FORMS}
 _CORRECTION_REALS = ("budget", "smoothness")
 _CORRECTION_FLAGS = ("solve_rest", "refine")
 
@@ -111,6 +112,37 @@ class Correction:
         struct = header.Correction()
         library().ossify_default_correction(ctypes.byref(struct))
         return _fill(struct, self, _CORRECTION_WORDS, _CORRECTION_REALS, _CORRECTION_FLAGS, "correction.")
+
+
+@dataclasses.dataclass
+class Driving:
+    """The wishes of ossify_driving; those not given take the library's defaults."""
+
+    count: int | None = None
+    joint_count: int | None = None
+    form: str | None = None  # "whole", "joints", "found"
+
+    def __post_init__(self):
+        defaults = header.Driving()
+        library().ossify_default_driving(ctypes.byref(defaults))
+        _with_defaults(self, defaults, _DRIVING_WORDS, ())
+
+    def struct(self) -> header.Driving:
+        struct = header.Driving()
+        library().ossify_default_driving(ctypes.byref(struct))
+        return _fill(struct, self, _DRIVING_WORDS, (), (), "driving.")
+
+
+class Driven(NamedTuple):
+    """How correctives follow the bones, and what that is worth on frames that were left out."""
+
+    form: str  # "whole": all joints drive every field; "joints": one each
+    joints: np.ndarray  # [n] the bone whose joint drives a field, -1: all
+    map: np.ndarray  # [n][b][9] coefficient = sum of map times the entries of R(parent)^-1 R(bone) - I
+    bare_erms: float | None  # without fields; None: there are too few frames to leave any out
+    keyed_erms: float | None  # with the best coefficients
+    whole_erms: float | None
+    joints_erms: float | None
 
 
 class Corrected(NamedTuple):

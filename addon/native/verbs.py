@@ -14,10 +14,10 @@ import numpy as np
 
 from . import header
 from .arguments import address, as_array, flag, noun, real, whole
-from .call import Call, Figures, Room, Worth, progress_of
+from .call import Call, Figures, Following, Room, Worth, progress_of
 from .errors import refuse
 from .loading import library
-from .nouns import Correction, Progress, Rig, Settings, Skeleton, Wishes
+from .nouns import Correction, Driving, Progress, Rig, Settings, Skeleton, Wishes
 
 Watch = Callable[[Progress], object]
 
@@ -218,6 +218,30 @@ def correct(
     call.make_room(_whole(rig, "can be corrected"), correctives=room)
     call.worth = Worth(call, correction, parents, held_coefficients)
     call.options, call.result = call.worth.options, call.worth.result
+    return call
+
+
+@_verb(lambda call, seconds: (call.rig_found(), call.following_found(), call.info_found(seconds)))
+def drive(
+    rest,
+    frames,
+    triangles,
+    rig: Rig,
+    parents,
+    driving: Driving | None = None,
+    settings: Settings | None = None,
+) -> Call:
+    """The rig with correctives that follow the bones, how they do, and what that is worth on frames left out.
+
+    parents [b], -1 at a root. The rig's coefficients are those that its transforms drive.
+    """
+    driving = noun("driving", driving, Driving, optional=True)
+    call = Call(rest, frames, triangles, settings)
+    counts = (whole(name, getattr(driving, name), "driving.") for name in ("count", "joint_count"))
+    room = min(max(*counts, 0), header.MAX_CORRECTIVES)
+    call.make_room(_whole(rig, "can be driven").bare(), correctives=room)
+    call.following = Following(call, driving, parents)
+    call.options, call.result = call.following.options, call.following.result
     return call
 
 

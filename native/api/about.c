@@ -42,3 +42,11 @@ void ossify_default_correction(ossify_correction *correction) {
         .support = OSSIFY_SUPPORT_WHOLE,
     };
 }
+
+void ossify_default_driving(ossify_driving *driving) {
+    if (driving == NULL) {
+        return;
+    }
+    *driving = (ossify_driving){
+        .struct_size = sizeof *driving, .count = 5, .joint_count = 20, .form = OSSIFY_DRIVEN_FOUND};
+}

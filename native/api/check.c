@@ -29,6 +29,8 @@ _Static_assert(sizeof(ossify_evaluation) == 17 * 8, "no padding");
 _Static_assert(sizeof(ossify_skeleton) == 22 * 8, "no padding");
 _Static_assert(sizeof(ossify_correction) == 10 * 8, "no padding");
 _Static_assert(sizeof(ossify_corrected) == 4 * 8, "no padding");
+_Static_assert(sizeof(ossify_driving) == 5 * 8, "no padding");
+_Static_assert(sizeof(ossify_driven) == 8 * 8, "no padding");
 _Static_assert(sizeof(ossify_request) == 9 * 8, "no padding");
 
 /* ---- structs, settings, pointers ---- */

@@ -106,3 +106,15 @@ int64_t ossify_correct(const ossify_poses *poses, const ossify_settings *setting
                                     .result = corrected};
     return frame_run(&request, info);
 }
+
+int64_t ossify_drive(const ossify_poses *poses, const ossify_settings *settings, ossify_rig *rig,
+                     const ossify_driving *driving, ossify_driven *driven, ossify_info *info) {
+    const ossify_request request = {.struct_size = sizeof request,
+                                    .verb = OSSIFY_DRIVE,
+                                    .poses = poses,
+                                    .settings = settings,
+                                    .rig = rig,
+                                    .options = driving,
+                                    .result = driven};
+    return frame_run(&request, info);
+}

@@ -3,6 +3,7 @@
 #include "api/verb.h"
 #include "articulate/articulate.h"
 #include "correct/correct.h"
+#include "correct/drive.h"
 #include "paint/paint.h"
 #include "skeleton/skeleton.h"
 #include "solve/decompose.h"
@@ -46,6 +47,10 @@ static int64_t run_smooth_weights(Call *call, const ossify_request *request) {
 
 static int64_t run_correct(Call *call, const ossify_request *request) {
     return correct(call, request->poses, request->rig, request->options, request->result);
+}
+
+static int64_t run_drive(Call *call, const ossify_request *request) {
+    return drive(call, request->poses, request->rig, request->options, request->result);
 }
 
 static const Verb VERBS[OSSIFY_VERBS] = {
@@ -125,6 +130,16 @@ static const Verb VERBS[OSSIFY_VERBS] = {
             .result = {"ossify_corrected", sizeof(ossify_corrected)},
             .refuses = correct_refuses,
             .run = run_correct,
+        },
+    [OSSIFY_DRIVE] =
+        {
+            .name = "drive",
+            .reads = READS_SETTINGS | READS_REST | READS_FRAMES | READS_TRIANGLES | READS_RIG | READS_FIELDS,
+            .writes = WRITES_RIG | MEASURES,
+            .options = {"ossify_driving", sizeof(ossify_driving)},
+            .result = {"ossify_driven", sizeof(ossify_driven)},
+            .refuses = drive_refuses,
+            .run = run_drive,
         },
 };
 

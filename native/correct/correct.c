@@ -61,19 +61,6 @@ static double open_layer(const Work *work, int fields, int count, Layer *layer) 
                : -1;
 }
 
-static int set_reach(const Work *work, Layer *layer) {
-    const size_t n = (size_t)layer->fields;
-    float *reach = arena_take(&work->call->arena, (size_t)work->skin.vertices * n + 1, sizeof *reach);
-    for (int v = 0; v < work->skin.vertices && reach; v++) {
-        for (size_t i = (size_t)layer->held; i < n; i++) {
-            const int joint = work->modes.joint[i - (size_t)layer->held];
-            reach[(size_t)v * n + i] = (float)support_share(&work->support, &work->skin, v, joint);
-        }
-    }
-    layer->reach = reach;
-    return reach != NULL;
-}
-
 /* Held fields and the first modes. */
 static int start_layer(const Work *work, int fields, Layer *layer) {
     const ossify_correction *wish = work->wish;
@@ -87,7 +74,8 @@ static int start_layer(const Work *work, int fields, Layer *layer) {
     layer->solves_rest = wish->solve_rest != 0;
     layer->rest_pull = call->settings->rest_mode == OSSIFY_REST_KEPT ? 1 : 0;
     layer->held_rest = work->rig->held_rest;
-    return (wish->support != OSSIFY_SUPPORT_JOINTS || set_reach(work, layer)) &&
+    return (wish->support != OSSIFY_SUPPORT_JOINTS ||
+            support_reach(call, &work->support, &work->skin, work->modes.joint, work->held, layer)) &&
            (wish->smoothness <= 0 || layer_smooth(call, layer, &work->graph, wish->smoothness));
 }
 

@@ -29,6 +29,9 @@ typedef struct Bench {
     ossify_correction correction;
     ossify_corrected corrected;
     double gains[FIELDS];
+    ossify_driving driving;
+    ossify_driven driven;
+    double map[FIELDS * (BONES + 1) * 9];
     ossify_request request;
 } Bench;
 
@@ -69,6 +72,13 @@ static void give_correctives(Bench *bench) {
     if (bench->request.verb == OSSIFY_CORRECT) {
         bench->request.options = &bench->correction;
         bench->request.result = &bench->corrected;
+    }
+    bench->driving = (ossify_driving){sizeof bench->driving, FIELDS, FIELDS, OSSIFY_DRIVEN_FOUND, bench->parents};
+    bench->driven = (ossify_driven){.struct_size = sizeof bench->driven, .map = bench->map};
+    if (bench->request.verb == OSSIFY_DRIVE) {
+        bench->answer.rig.correctives = 0; /* they are solved anew */
+        bench->request.options = &bench->driving;
+        bench->request.result = &bench->driven;
     }
 }
 
@@ -139,6 +149,8 @@ static void check_same(const Bench *a, const Bench *b) {
     CHECK(memcmp(a->costs, b->costs, sizeof a->costs) == 0);
     CHECK(memcmp(a->gains, b->gains, sizeof a->gains) == 0);
     CHECK(a->corrected.bare_erms == b->corrected.bare_erms);
+    CHECK(memcmp(a->map, b->map, sizeof a->map) == 0);
+    CHECK(a->driven.whole_erms == b->driven.whole_erms && a->driven.form == b->driven.form);
     CHECK(memcmp(a->vertex_error, b->vertex_error, sizeof a->vertex_error) == 0);
     CHECK(a->evaluation.erms == b->evaluation.erms &&
           a->evaluation.worst_vertex == b->evaluation.worst_vertex);

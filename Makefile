@@ -195,7 +195,7 @@ $(replay): $(replay_objects) $(if $(target),$(library),$(native_objects)) $(open
 # ---- targets
 
 .PHONY: lib wheel extension extensions demo pictures test test-c test-python test-addon test-blenders test-windows \
-        test-rebuild test-address test-threads coverage bench hashes fuzz fuzz-run fuzz-keep fuzz-merge lock format lint graph clean help
+        test-rebuild test-address test-threads coverage bench hashes fuzz fuzz-files fuzz-run fuzz-keep fuzz-merge lock format lint graph clean help
 
 lib: $(library) ## build the library
 
@@ -287,6 +287,9 @@ fuzz-run: $(objects)/fuzz
 	@mkdir -p build/fuzz/found
 	$(objects)/fuzz -max_total_time=$(FUZZ_SECONDS) -timeout=25 -rss_limit_mb=4096 -max_len=512 -len_control=0 \
 	 -artifact_prefix=build/fuzz/ -print_final_stats=1 build/fuzz/found $(wildcard tests/native/corpus)
+
+fuzz-files: ## feed what reads files and what rigs remember with made-up bytes for FUZZ_SECONDS
+	@$(venv_python) tools/fuzz_files.py $(FUZZ_SECONDS)
 
 fuzz-keep: ## renew the kept corpus with the least set of inputs that reaches as much as all found
 	$(MAKE) fuzz-merge config=fuzz CC=$(FUZZ_CC)

@@ -52,8 +52,9 @@ typedef struct Tally {
 
 static void tally_add(Tally *tally, int bone, double weight) {
     if (weight > 0) {
-        tally->bone[tally->count] = bone;
-        tally->count += tally->sum[bone] == 0;
+        if (tally->sum[bone] == 0) {
+            tally->bone[tally->count++] = bone;
+        }
         tally->sum[bone] += weight;
     }
 }

@@ -88,8 +88,8 @@ version := $(shell sed -n 's/^version *= *"\(.*\)".*/\1/p' blender_manifest.toml
 # Constants are enumerators here: to compute with one in double is meant.
 warnings := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Werror \
             $(if $(target),-Wno-enum-float-conversion)
-# No -ffast-math: the same input must give the same bits. Contraction is decided at compile time.
-arithmetic := -ffp-contract=fast -fno-math-errno -fno-trapping-math
+# No -ffast-math, and no fused multiplications: the same input must give the same bits on every processor.
+arithmetic := -ffp-contract=off -fno-math-errno -fno-trapping-math
 optimise.release := -O3 -DNDEBUG
 optimise.debug := -O0 -g
 optimise.sanitize := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
@@ -195,7 +195,7 @@ $(replay): $(replay_objects) $(if $(target),$(library),$(native_objects)) $(open
 # ---- targets
 
 .PHONY: lib wheel extension extensions demo pictures test test-c test-python test-addon test-blenders test-windows \
-        test-rebuild test-address test-threads coverage bench hashes fuzz fuzz-run fuzz-keep fuzz-merge lock format lint graph clean help
+        test-rebuild test-address test-threads coverage bench hashes fuzz fuzz-files fuzz-run fuzz-keep fuzz-merge lock format lint graph clean help
 
 lib: $(library) ## build the library
 
@@ -234,8 +234,9 @@ pictures: extension ## docs/pictures: those of the README and the manual, made a
 	@$(venv_python) tools/pictures.py
 
 test: test-c ## all tests: in C, in Python, and of the extension in the oldest and the newest bpy package
-	@$(MAKE) --no-print-directory test-python
-	@if $(venv_python) tools/blenders.py any; then $(MAKE) --no-print-directory test-addon; fi
+	@if $(venv_python) tools/blenders.py any; then \
+	 $(MAKE) --no-print-directory test-python extension && $(MAKE) --no-print-directory test-addon; \
+	 else $(MAKE) --no-print-directory test-python; fi
 
 # OpenBLAS is not built with the thread sanitizer, so what it does inside cannot be judged.
 test_environment.tsan := TSAN_OPTIONS=suppressions=tests/native/tsan.supp:halt_on_error=1
@@ -287,6 +288,9 @@ fuzz-run: $(objects)/fuzz
 	@mkdir -p build/fuzz/found
 	$(objects)/fuzz -max_total_time=$(FUZZ_SECONDS) -timeout=25 -rss_limit_mb=4096 -max_len=512 -len_control=0 \
 	 -artifact_prefix=build/fuzz/ -print_final_stats=1 build/fuzz/found $(wildcard tests/native/corpus)
+
+fuzz-files: ## feed what reads files and what rigs remember with made-up bytes for FUZZ_SECONDS
+	@$(venv_python) tools/fuzz_files.py $(FUZZ_SECONDS)
 
 fuzz-keep: ## renew the kept corpus with the least set of inputs that reaches as much as all found
 	$(MAKE) fuzz-merge config=fuzz CC=$(FUZZ_CC)

@@ -1,5 +1,5 @@
 """`blender --command ossify convert INPUT... --output OUT`: the same conversion without a screen; `refit`
-solves a rig again, `track` puts more motion on it, and `bake` is the way back.
+solves a rig again, `track` puts more motion on it, `unwrap` makes UV maps for it, and `bake` is the way back.
 
 Exit codes: 0 everything was done, 1 an input failed, 2 the arguments are wrong, 3 the library is
 missing, 130 interrupted.
@@ -16,7 +16,7 @@ from pathlib import Path
 
 import bpy
 
-from . import native
+from . import command_farm, native
 from .base import whole
 from .base.refusal import Refusal
 from .base.steps import Step, run
@@ -33,7 +33,8 @@ from .command_line import (
     output_of,
 )
 from .convert.convert import convert
-from .files import inputs, outputs, overlaps
+from .farm import ranges
+from .files import inputs, outputs, overlaps, picture
 from .files.bake import bake
 from .motion import sources
 from .options.bake_words import BAKE_WORDS
@@ -43,17 +44,21 @@ from .options.options import (
     FIELDS,
     REFIT_FIELDS,
     TRACK_FIELDS,
+    UNWRAP_FIELDS,
     BakeOptions,
     Options,
     RefitOptions,
     TrackOptions,
+    UnwrapOptions,
 )
 from .options.refit_words import REFIT_WORDS
 from .options.track_words import TRACK_WORDS
+from .options.unwrap_words import UNWRAP_WORDS
 from .record import renamed
 from .refit.refit import refit
 from .rig import standing
 from .track import track
+from .unwrap.unwrap import unwrap
 
 DONE, FAILED, WRONG, NO_LIBRARY, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -111,6 +116,18 @@ def _open(stack: contextlib.ExitStack, paths: list[Path], arguments) -> tuple[li
     return opened.objects(), opened.temporary
 
 
+def _named(rig) -> str:
+    """The name of what a rig was made from, as a part of a file's."""
+    return bpy.path.clean_name(rig.armature.name.removesuffix(" Rig"))
+
+
+def _told(path: Path, rig, output: Path) -> dict:
+    """The record of a rig that was written; people are told."""
+    for line in rig.report.lines():
+        print(f"{path.name}: {line}", flush=True)
+    return {"output": str(output), "bytes": output.stat().st_size, **rig.report.to_json()}
+
+
 def _convert_one(paths: list[Path], arguments, options: Options, guard: overlaps.Guard) -> dict:
     """One rig, of one input or of several takes."""
     path, output = paths[0], output_of(paths[0], arguments)
@@ -120,12 +137,21 @@ def _convert_one(paths: list[Path], arguments, options: Options, guard: overlaps
         guard.reads(overlaps.of_scene())
         steps = convert(bpy.context.scene, bpy.context.view_layer, objects, options)
         result = run(steps, _Progress(path.name, arguments.quiet))
-        if temporary:
-            _forget_source(result.armature)
-        outputs.write(output, result.armature, result.meshes, options.influences)
-    for line in result.report.lines():
-        print(f"{path.name}: {line}", flush=True)
-    return {"output": str(output), "bytes": output.stat().st_size, **result.report.to_json()}
+        rigs = [result, *result.others]
+        files = [Path(str(output).replace("{object}", _named(rig))) for rig in rigs]
+        for rig in rigs if temporary else ():
+            _forget_source(rig.armature)
+        for number, (rig, written) in enumerate(zip(rigs, files, strict=True)):
+            if written not in files[:number]:  # else one file for all of them
+                guard.check("--output", written)
+                told = outputs.write(written, rig.armature, rig.meshes, options.influences)
+                rig.report.notes += told
+                for line in told:
+                    print(f"{path.name}: {line}", flush=True)
+        if arguments.picture:
+            picture.render(arguments.picture, result.armature, result.meshes, result.report.worst_frame)
+    first, *others = [_told(path, rig, written) for rig, written in zip(rigs, files, strict=True)]
+    return first | ({"others": others} if others else {})
 
 
 def _sentence(error: Exception) -> str:
@@ -143,7 +169,9 @@ def _sentence(error: Exception) -> str:
 def _guard(parser, arguments, written: list[Path], read: list[Path]) -> overlaps.Guard:
     """Over what is written; wrong arguments are those by which two files would be one."""
     report = getattr(arguments, "report", None)
-    named = [("--output", path) for path in written] + [("--report", path) for path in [report] if path]
+    shown = getattr(arguments, "picture", None)
+    named = [("--output", path) for path in written]
+    named += [(flag, path) for flag, path in (("--report", report), ("--picture", shown)) if path]
     guard = overlaps.Guard(named)
     try:
         guard.check_outputs()
@@ -151,8 +179,9 @@ def _guard(parser, arguments, written: list[Path], read: list[Path]) -> overlaps
             guard.reads(overlaps.of_input(path, getattr(arguments, "cache", None)))
     except Refusal as error:
         parser.error(str(error))
-    if report:
-        outputs.prepare(report, "--report")
+    for flag, path in (("--report", report), ("--picture", shown)):
+        if path:
+            outputs.prepare(path, flag)
     return guard
 
 
@@ -173,6 +202,8 @@ def _convert(parser, arguments) -> int:
     check_limits(parser, options, FIELDS, CONVERT_WORDS)
     together = options.clips == "TAKES"
     check_output(parser, arguments, together)
+    if arguments.picture and len(arguments.inputs) > 1 and not together:
+        parser.error("--picture is of one rig: give one input")
     several = [arguments.inputs] if together else [[path] for path in arguments.inputs]
     written = [output_of(paths[0], arguments) for paths in several]
     guard = _guard(parser, arguments, written, arguments.inputs)
@@ -272,7 +303,8 @@ def _track_all(arguments, options: TrackOptions, guard: overlaps.Guard) -> list[
         records = [_track_one(path, rig, arguments, options, guard) for path in arguments.inputs]
         scene.frame_start, scene.frame_end = before
         meshes = standing.meshes_of(rig)
-        outputs.write(arguments.output, rig, meshes, rig.ossify.settings.influences)
+        for line in outputs.write(arguments.output, rig, meshes, rig.ossify.settings.influences):
+            print(line, flush=True)
     return records
 
 
@@ -288,6 +320,41 @@ def _track(parser, arguments) -> int:
         records = _track_all(arguments, options, guard)
     except Exception as error:  # nothing is written unless everything is tracked
         print(f"{arguments.rig.name}: {_sentence(error)}", file=sys.stderr, flush=True)
+        return FAILED
+    _write_report(arguments.report, guard, options, records)
+    return DONE
+
+
+# ---- unwrap
+
+
+def _unwrap_all(arguments, options: UnwrapOptions, guard: overlaps.Guard) -> list[dict]:
+    path, records = arguments.input, []
+    outputs.prepare(arguments.output)
+    with inputs.Opened(path, arguments.object, arguments.cache) as opened:
+        guard.reads(overlaps.of_scene())
+        for obj in opened.objects():
+            steps = unwrap(bpy.context.scene, bpy.context.view_layer, obj, options)
+            result = run(steps, _Progress(obj.name, arguments.quiet))
+            for line in (*result.notes, result.sentence()):
+                print(f"{path.name}: {result.object}: {line}", flush=True)
+            records.append({"input": str(path), **result.to_json()})
+        outputs.save(arguments.output)
+    return records
+
+
+def _unwrap(parser, arguments) -> int:
+    if arguments.output.suffix.lower() != ".blend":
+        parser.error(f"--output {arguments.output}: the ending must be .blend")
+    given = {**given_of(arguments, UNWRAP_FIELDS), **({"name": arguments.name} if arguments.name else {})}
+    options = UnwrapOptions(**given)
+    guard = _guard(parser, arguments, [arguments.output], [arguments.input])
+    check_limits(parser, options, UNWRAP_FIELDS, UNWRAP_WORDS)
+    native.library()
+    try:
+        records = _unwrap_all(arguments, options, guard)
+    except Exception as error:  # nothing is written unless every mesh is unwrapped
+        print(f"{arguments.input.name}: {_sentence(error)}", file=sys.stderr, flush=True)
         return FAILED
     _write_report(arguments.report, guard, options, records)
     return DONE
@@ -376,14 +443,43 @@ def _info(arguments) -> int:
     return code
 
 
+def _check_flags(flags: list[str]) -> None:
+    """What every task would be refused for is refused once."""
+    parser = make_parser()
+    arguments = parser.parse_args(["convert", "INPUT", "--output", "OUT.blend", *flags])
+    check_limits(parser, options_of(arguments), FIELDS, CONVERT_WORDS)
+
+
+def _farm(arguments, flags: list[str]) -> int:
+    _check_flags(flags)
+    return command_farm.farm(arguments, flags)
+
+
+def _sweep(arguments, flags: list[str]) -> int:
+    for value in ranges.values(arguments.values):
+        _check_flags([*flags, f"--{arguments.axis.lstrip('-')}", value])
+    return command_farm.sweep(arguments, flags)
+
+
+_FARM = {
+    "farm": _farm,
+    "sweep": _sweep,
+    "task": lambda arguments, _flags: command_farm.task(arguments, main),
+    "gather": lambda arguments, _flags: command_farm.gather_all(arguments),
+}
+
+
 def main(argv: list[str]) -> int:
     """The exit code; nothing is raised."""
     parser = make_parser()
     try:
+        argv, flags = command_farm.split(argv)
         arguments = parser.parse_args(argv)
+        if arguments.verb in _FARM:
+            return _FARM[arguments.verb](arguments, flags)
         if arguments.verb == "info":
             return _info(arguments)
-        verbs = {"convert": _convert, "refit": _refit, "track": _track, "bake": _bake}
+        verbs = {"convert": _convert, "refit": _refit, "track": _track, "unwrap": _unwrap, "bake": _bake}
         return verbs[arguments.verb](parser, arguments)
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else WRONG

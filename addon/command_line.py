@@ -7,6 +7,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from . import command_farm
 from .files.inputs import INPUTS
 from .files.outputs import OUTPUTS
 from .options.bake_words import BAKE_WORDS
@@ -18,15 +19,18 @@ from .options.options import (
     PRESETS,
     REFIT_FIELDS,
     TRACK_FIELDS,
+    UNWRAP_FIELDS,
     BakeOptions,
     Options,
     RefitOptions,
     TrackOptions,
+    UnwrapOptions,
     implied,
     preset_values,
 )
 from .options.refit_words import REFIT_WORDS
 from .options.track_words import TRACK_WORDS
+from .options.unwrap_words import UNWRAP_WORDS
 
 NAME = "ossify"
 
@@ -61,7 +65,8 @@ def _add_option(parser, field: str, words: dict, default) -> None:
     elif isinstance(default, tuple):
         parser.add_argument(flag, dest=field, type=float, nargs=len(default), metavar=tuple("XYZ"), help=text)
     else:
-        parser.add_argument(flag, dest=field, type=type(default), metavar="N", help=text)
+        unsaid = {"nargs": "?", "const": words["unsaid"]} if "unsaid" in words else {}
+        parser.add_argument(flag, dest=field, type=type(default), metavar="N", help=text, **unsaid)
 
 
 def _add_bake(verbs) -> None:
@@ -109,11 +114,27 @@ def _add_track(verbs, inputs: str) -> None:
             _add_option(group, field, TRACK_WORDS[field], getattr(TrackOptions, field))
 
 
+def _add_unwrap(verbs, inputs: str) -> None:
+    text = "make UV maps for a whole motion"
+    sub = verbs.add_parser("unwrap", help=text, description=text.capitalize() + ".", allow_abbrev=False)
+    sub.add_argument("input", type=Path, metavar="INPUT", help=inputs)
+    sub.add_argument("--object", action="append", default=[], metavar="NAME", help="a mesh of a .blend")
+    sub.add_argument("--cache", type=Path, metavar="FILE", help="the .pc2 or .mdd that moves an .obj")
+    sub.add_argument("--output", type=Path, required=True, metavar="OUT", help=".blend")
+    sub.add_argument("--report", type=Path, metavar="FILE.json", help="figures of every mesh")
+    sub.add_argument("--quiet", action="store_true", help="no progress on stderr")
+    group = sub.add_argument_group("settings")
+    for field in UNWRAP_FIELDS:
+        _add_option(group, field, UNWRAP_WORDS[field], getattr(UnwrapOptions, field))
+
+
 def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=NAME, description="Turns moving meshes into rigs.", allow_abbrev=False
     )
-    verbs = parser.add_subparsers(dest="verb", required=True, metavar="convert|refit|track|bake|info")
+    verbs = parser.add_subparsers(
+        dest="verb", required=True, metavar="convert|refit|track|unwrap|bake|info|farm|sweep|task|gather"
+    )
     kinds = ", ".join(INPUTS)
     inputs = f"{kinds} (.obj and .ply with a .pc2 or .mdd), or a folder of numbered .obj or .ply files"
     for verb, text in (("convert", "make rigs"), ("info", "say what is inside")):
@@ -130,9 +151,12 @@ def make_parser() -> argparse.ArgumentParser:
             required=True,
             metavar="OUT",
             help=f"{', '.join(OUTPUTS)}; with several inputs a path with {{name}} in it, unless"
-            " they are takes of one rig (--clips takes)",
+            " they are takes of one rig (--clips takes); with --each {object} stands for the object",
         )
         sub.add_argument("--report", type=Path, metavar="FILE.json", help="figures of every input")
+        sub.add_argument(
+            "--picture", type=Path, metavar="FILE.png", help="a picture of the rig, of one input"
+        )
         sub.add_argument("--preset", choices=[name.lower() for name in PRESETS])
         sub.add_argument("--quiet", action="store_true", help="no progress on stderr")
         group = sub.add_argument_group("settings")
@@ -140,7 +164,9 @@ def make_parser() -> argparse.ArgumentParser:
             _add_option(group, field, CONVERT_WORDS[field], getattr(Options, field))
     _add_refit(verbs)
     _add_track(verbs, inputs)
+    _add_unwrap(verbs, inputs)
     _add_bake(verbs)
+    command_farm.add_verbs(verbs, inputs)
     return parser
 
 
@@ -201,6 +227,9 @@ def check_output(parser, arguments, together: bool) -> None:
         parser.error(f"--output {arguments.output}: the ending must be one of {', '.join(OUTPUTS)}")
     if len(arguments.inputs) > 1 and not together and "{name}" not in str(arguments.output):
         parser.error("several inputs need an --output with {name} in it, which stands for the input's name")
+    apart = getattr(arguments, "each", None) and arguments.output.suffix.lower() != ".blend"
+    if apart and "{object}" not in str(arguments.output):
+        parser.error("--each needs an --output with {object} in it, or a .blend, which holds all rigs")
     if len({path.stem for path in arguments.inputs}) < len(arguments.inputs):
         same = "actions of one name" if together else "the same output"
         parser.error(f"two inputs have the same name, and would be written to {same}")

@@ -47,6 +47,8 @@ def summary_rows(kept):
         )
     if r := kept.get("known"):
         yield "known rigs found: worst E_RMS", number(r["worst"], 4), "0.02", "the true rig's"
+    if r := kept.get("correctives"):
+        yield from correctives_summary(r)
     if r := kept.get("speed"):
         for setting, least, goal in (("default", "60x / 25x", "100x / 30x"), ("accurate", "25x", "40x")):
             s = r[setting]
@@ -217,6 +219,83 @@ def known_page(r):
         for row in r["rows"]
     )
     yield from table(("sequence, bones", "E_RMS", "the true weights'", "stray", "s"), rows)
+
+
+def correctives_summary(r):
+    what = "five correctives against the brackets of Table 2 (best, rest free, rigid): mean / worst"
+    yield what, pair(r["mean"], r["worst"]), "below each", "0.60 / 0.90"
+    bars = (("0.95", "0.85"), ("2.0", "1.6"))
+    for row, (least, goal) in zip(r["flexible"], bars, strict=False):
+        yield f"... flexible, {label(row)}: E_RMS", number(row["erms"]), least, goal
+    what = "articulated with five correctives against free bones without: worst"
+    worst = max((row["ratio"] for row in r["articulated"]), default=None)
+    yield what, number(worst, 2, "x"), "1.0x", "0.7x"
+    what = "driven correctives on frames left out, share of the gain of keyed ones: mean / least"
+    yield what, f"{percent_whole(r['kept'])} / {percent_whole(r['kept_least'])}", "60 %", "80 %"
+    what = "normals with correctives against without: mean / worst"
+    yield what, pair(r["normals"], r["normals_worst"], "x"), "1x", "0.8x"
+    yield "correctives against the decomposition, time", percent(r["time"]), "30 %", "10 %"
+
+
+def percent_whole(share):
+    return "-" if share is None else f"{100 * share:.0f} %"
+
+
+def correctives_page(r):
+    yield "## Correctives of rank 5 against the brackets of SSDR's Table 2 (best, rest free, plain)"
+    head = ("sequence, bones", "bones alone", "SSDR", "Ossify", "ratio", "normals", "s", "of the solve")
+    rows = (
+        [
+            label(row),
+            number(row["bare"]),
+            number(row["paper"], 1),
+            number(row["erms"]),
+            number(row["ratio"]),
+            f"{number(row['normals_bare'])} -> {number(row['normals'])}",
+            number(row["seconds"], 2),
+            percent(row["share"]),
+        ]
+        for row in r["rigid"]
+    )
+    yield from table(head, rows)
+    yield ""
+    yield "Normals: of faces in the frames, root mean square, degrees, without and with correctives."
+    yield ""
+    yield "Flexible bones (normal) and joints that hold (normal), without and with five:"
+    yield ""
+    rows = [
+        [f"{label(row)}, flexible", number(row["bare"]), number(row["erms"]), "-", "-"]
+        for row in r["flexible"]
+    ]
+    rows += [
+        [
+            f"{label(row)}, articulated",
+            number(row["bare"]),
+            number(row["erms"]),
+            number(row["free"]),
+            number(row["ratio"]),
+        ]
+        for row in r["articulated"]
+    ]
+    yield from table(("sequence, bones", "bones alone", "with five", "free bones", "ratio to those"), rows)
+    yield ""
+    yield "Driven, on frames that were left out (normal, rest kept; bones tracked there):"
+    yield ""
+    rows = (
+        [
+            label(row),
+            row["how"],
+            number(row["bare"]),
+            number(row["keyed"]),
+            number(row["driven"]),
+            percent_whole(row["share"]),
+            row["form"],
+            number(row["seconds"], 1),
+        ]
+        for row in r["driven"]
+    )
+    head = ("sequence, bones", "left out", "bones alone", "keyed", "driven", "of the gain", "form", "s")
+    yield from table(head, rows)
 
 
 def speed_page(r):
@@ -445,6 +524,7 @@ PAGES = {
     "defaults": lambda r: table_2_page("Against SSDR's Table 2 (best, rest kept, local weights)", r),
     "locality": locality_page,
     "known": known_page,
+    "correctives": correctives_page,
     "speed": speed_page,
     "normal": normal_page,
     "starts": starts_page,

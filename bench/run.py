@@ -23,6 +23,7 @@ BENCH = Path(__file__).resolve().parent
 ROOT = BENCH.parent
 sys.path[:0] = [str(ROOT / "addon"), str(ROOT / "tools")]
 
+import figures_correctives
 import figures_error
 import figures_rigs
 import figures_speed
@@ -41,6 +42,7 @@ SECTIONS = {
         figures_error.defaults,
         figures_error.locality,
         figures_error.known,
+        figures_correctives.correctives,
         figures_speed.speed,
         figures_speed.normal,
         figures_error.starts,

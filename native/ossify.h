@@ -4,7 +4,7 @@
  *
  *     x[f][v]  ~  sum_k  weight[v][k] * transforms[f][bone[v][k]] * p~[v]
  *
- * and with correctives p[f][v] = rest[v] + sum_n coefficients[f][n] * fields[n][v] in place of the rest.
+ * to which animation space adds sum_k transforms[f][bone[v][k]] * corrections[v][k]; and with correctives p[f][v] = rest[v] + sum_n coefficients[f][n] * fields[n][v] in place of the rest.
  *
  * Letters everywhere: v vertex, f frame, b bone, k influence, n corrective. Arrays are C order
  * and belong to the caller. Positions and weights are float; transforms are
@@ -39,7 +39,11 @@ enum {
     OSSIFY_MESSAGE_LENGTH = 256,
     OSSIFY_MAX_INFLUENCES = 16,
     OSSIFY_MAX_BONES = 1024,
-    OSSIFY_MAX_CORRECTIVES = 256
+    OSSIFY_MAX_CORRECTIVES = 256,
+    OSSIFY_MAX_VIRTUAL_BONES = 65536,
+    OSSIFY_MAX_BLENDED = 4, /* virtual bones a vertex */
+    OSSIFY_MAX_SUBJECTS = 4096,
+    OSSIFY_JOINT_VERTICES = 8 /* that tell where a joint is */
 };
 
 /* status */
@@ -64,7 +68,8 @@ enum { OSSIFY_DRAFT = 0, OSSIFY_NORMAL = 1, OSSIFY_BEST = 2 };
 enum {
     OSSIFY_REST_FIXED = 0, /* the given rest pose is not touched */
     OSSIFY_REST_KEPT = 1,  /* corrected, the given rest counting as one more frame */
-    OSSIFY_REST_FREE = 2   /* corrected for the frames alone (SSDR) */
+    OSSIFY_REST_FREE = 2,  /* corrected for the frames alone (SSDR) */
+    OSSIFY_REST_SMOOTH = 3 /* moved as a smooth field: neighbours move together */
 };
 
 /* settings.start: how the first bones are found; docs/starts.md */
@@ -106,7 +111,10 @@ enum {
     OSSIFY_STAGE_FINISH = 4,   /* last weights, measured error */
     OSSIFY_STAGE_SKELETON = 5, /* edges, joints, root; bones that only turn about joints */
     OSSIFY_STAGE_CORRECT = 6,  /* correctives */
-    OSSIFY_STAGES = 7
+    OSSIFY_STAGE_SPACE = 7,    /* a rest position for every bone of a vertex */
+    OSSIFY_STAGE_COMPRESS = 8, /* virtual bones */
+    OSSIFY_STAGE_UNWRAP = 9,   /* a map for the motion */
+    OSSIFY_STAGES = 10
 };
 
 /* What was observed. */
@@ -148,6 +156,8 @@ typedef struct ossify_settings {
     int64_t budget_kind; /* OSSIFY_BUDGET_NONE: `bones` is the count */
     double budget;       /* percent of the diagonal of the rest's bounding box */
     double smoothness;   /* 0..1000, 1: how strongly weights follow their neighbours' mean; needs locality */
+    double fairness;     /* 0..1000, 10: how much more it counts that neighbours miss apart than that both
+                          * miss; 0: plain least squares. docs/decomposition.md */
     double until;        /* stop as soon as E_RMS is at or below this; 0: never */
     int64_t iterations;  /* most iterations of the last stage; 0: by quality */
     int64_t threads;     /* 1..256; 0: one for each core. The answer does not depend on it */
@@ -178,7 +188,8 @@ enum { OSSIFY_GIVEN_NOTHING = 0, OSSIFY_GIVEN_TRANSFORMS = 1, OSSIFY_GIVEN_WEIGH
 typedef struct ossify_rig {
     int64_t struct_size;
     int64_t bone_capacity;          /* b of the arrays; at least settings.bones */
-    int64_t influences;             /* k of the arrays; at least settings.influences */
+    int64_t influences;             /* k of the arrays; at least settings.influences. More than
+                                     * OSSIFY_MAX_INFLUENCES only ossify_compress and ossify_evaluate take */
     int64_t bones;                  /* in with given, out always: bones in use */
     int64_t given;                  /* in */
     double *transforms;             /* [f][bone_capacity][3][4] rest to frame */
@@ -227,7 +238,10 @@ typedef struct ossify_skeleton {
     const uint8_t
         *held_joints; /* in, of ossify_articulate: [bones] not 0: the joint to the parent stays where
                                  * it is; NULL: none */
-    double plane[4];  /* n.x = d with n of length 1: in when given, out when found */
+    const double *
+        stiffness; /* in, of ossify_articulate: [bones] 0: the joint to the parent holds; > 0, up to 1e6: it is
+                      * soft, pulled together by so many times the smaller bone's vertices; NULL: all hold */
+    double plane[4]; /* n.x = d with n of length 1: in when given, out when found */
     /* out of ossify_connect, and in of ossify_articulate: */
     int32_t *parents;     /* [b], -1 at a root */
     int32_t *joint_kinds; /* [b]; out of ossify_articulate, too */
@@ -306,6 +320,156 @@ typedef struct ossify_corrected {
     double bare_erms; /* of the rig without correctives */
 } ossify_corrected;
 
+/* Animation space, beside a rig: what each bone adds to linear blend skinning,
+ *     x[f][v]  ~  ... + sum_k transforms[f][bones[v][k]] * corrections[v][k]
+ * so that corrections + weight * (rest, 1) are the positions of Merry et al. 2006. See docs/animation-space.md. */
+typedef struct ossify_space {
+    int64_t struct_size;
+    int64_t influences; /* k of the arrays, at least rig.influences */
+    int64_t given;      /* in: 1: it holds corrections, which stay; out: 1 */
+    int32_t *bones;     /* [v][k], -1 unused */
+    float *corrections; /* [v][k][4] in coordinates of the rest; their last numbers sum to 0 for a vertex */
+} ossify_space;
+
+/* space_fit.bones */
+enum {
+    OSSIFY_SPACE_OWN = 0,   /* corrections for the bones that a vertex has weight on */
+    OSSIFY_SPACE_PADDED = 1 /* and, in what is left of its room, for those of its neighbours */
+};
+
+/* space_fit.form */
+enum {
+    OSSIFY_SPACE_CORRECTIONS = 0, /* corrections are smooth over the surface, and small */
+    OSSIFY_SPACE_POSITIONS = 1    /* positions are smooth (Merry et al., Eq. 18); damping is not read */
+};
+
+/* How ossify_animation_space fits. */
+typedef struct ossify_space_fit {
+    int64_t struct_size;
+    int64_t bones;      /* OSSIFY_SPACE_OWN */
+    int64_t form;       /* OSSIFY_SPACE_CORRECTIONS */
+    int64_t rest_exact; /* 1: the corrections of a vertex sum to 0, and so vanish in the rest pose */
+    int64_t rounds;     /* 0..100, 0: how often bones are solved again, and the corrections after them */
+    double smoothness;  /* 0..1e6, 1e-3: how strongly neighbours are held together */
+    double damping;     /* 0..1e6, 1e-2: how strongly corrections are held at 0 */
+    const int32_t
+        *parents; /* [rig.bones], -1 at a root: bones only turn about their joints, and roots move, too. NULL:
+                             * all are free. Rigid bones, none of them held */
+    const double *joints; /* [rig.bones][3] to the parent, in coordinates of the rest; not read at a root */
+} ossify_space_fit;
+
+/* compression.source */
+enum {
+    OSSIFY_SOURCE_WEIGHTS = 0, /* the rig's weights are to be met, whatever moves */
+    OSSIFY_SOURCE_POSES = 1    /* the poses are */
+};
+
+/* compression.method */
+enum {
+    OSSIFY_COMPRESS_EXACT = 0,  /* every step the optimum under its constraints */
+    OSSIFY_COMPRESS_PRINTED = 1 /* the paper's algorithm as it is printed: two a vertex, affine */
+};
+
+/* What the two layers shall be. See docs/two-layer.md. */
+typedef struct ossify_compression {
+    int64_t struct_size;
+    int64_t
+        virtual_bones;  /* 0..OSSIFY_MAX_VIRTUAL_BONES; with a tolerance: the most allowed. 100. 0: none, and
+                            * dense weights are solved for the poses */
+    int64_t masters;    /* most masters a virtual bone, 1..OSSIFY_MAX_BONES; 8 */
+    int64_t influences; /* most virtual bones a vertex, 2..OSSIFY_MAX_BLENDED; 4 */
+    int64_t source;     /* OSSIFY_SOURCE_WEIGHTS */
+    int64_t method;     /* OSSIFY_COMPRESS_EXACT */
+    int64_t affine;     /* 0: blends are convex; 1: they may be negative, and sum to 1 */
+    int64_t refine;     /* 0: the masters are held; 1: they and the rest are solved with the layers */
+    double tolerance;   /* layers.delta at which no more virtual bones come; 0: never */
+} ossify_compression;
+
+/* Of ossify_compress. Arrays are the caller's. */
+typedef struct ossify_layers {
+    int64_t struct_size;
+    int64_t count;            /* virtual bones in use */
+    int32_t *virtual_bones;   /* [compression.virtual_bones][masters] strongest first, -1 unused */
+    float *virtual_weights;   /* likewise, 0 unused, sum 1 */
+    int32_t *influence_bones; /* [v][compression.influences] over virtual bones, as those of a rig */
+    float *influence_weights;
+    double delta;      /* 1000 sqrt(sum of squares of D A - W, by bones and vertices), Eq. 1a; from poses
+                        * 1000 sqrt(what the squared E_RMS is above that of dense weights), Eq. 7a */
+    double dense_erms; /* E_RMS of dense weights on the same bones; -1 from weights */
+} ossify_layers;
+
+/* driving.form, driven.form */
+enum {
+    OSSIFY_DRIVEN_WHOLE = 0,  /* every field is driven by all joints */
+    OSSIFY_DRIVEN_JOINTS = 1, /* a field acts around one joint and is driven by that one alone */
+    OSSIFY_DRIVEN_FOUND = 2   /* the one that serves frames better that it has not seen */
+};
+
+/* What shall drive correctives. See docs/correctives.md. */
+typedef struct ossify_driving {
+    int64_t struct_size;
+    int64_t count;          /* of fields that all joints drive, 0..OSSIFY_MAX_CORRECTIVES; 5 */
+    int64_t joint_count;    /* of fields of one joint each, likewise; 20 */
+    int64_t form;           /* OSSIFY_DRIVEN_FOUND */
+    const int32_t *parents; /* [bones], -1 at a root */
+} ossify_driving;
+
+/* Of ossify_drive. Arrays may be NULL. The errors are E_RMS of frames that were left out, a block at a time; -1 when
+ * there are too few. */
+typedef struct ossify_driven {
+    int64_t struct_size;
+    int64_t form;    /* of the fields */
+    int32_t *joints; /* [rig.corrective_capacity] the bone whose joint drives a field, -1: all */
+    double *
+        map; /* [rig.corrective_capacity][bones][9] coefficient = sum of map times the entries of R - I, row-major,
+                      * with R = R(parent)^-1 R(bone) of the transforms; roots have none */
+    double bare_erms;   /* without fields */
+    double keyed_erms;  /* with the best coefficients for fields that all joints would drive */
+    double whole_erms;  /* with coefficients driven by all joints */
+    double joints_erms; /* with fields of one joint each */
+} ossify_driven;
+/* unwrapping.method */
+enum {
+    OSSIFY_UNWRAP_ISOMETRIC =
+        0, /* sizes and angles are kept, and nothing flips (symmetric Dirichlet energy) */
+    OSSIFY_UNWRAP_CONFORMAL = 1 /* angles are, in the L2,2 metric, to compare with (Merry et al. 2006) */
+};
+
+/* unwrapping.place */
+enum {
+    OSSIFY_UNWRAP_KEPT = 0,  /* islands stay where they are, and the map as large as it is */
+    OSSIFY_UNWRAP_PACKED = 1 /* they are packed into the unit square */
+};
+
+/* How ossify_unwrap unwraps. See docs/unwrap.md. */
+typedef struct ossify_unwrapping {
+    int64_t struct_size;
+    int64_t method;     /* OSSIFY_UNWRAP_ISOMETRIC */
+    int64_t place;      /* OSSIFY_UNWRAP_KEPT */
+    int64_t iterations; /* most steps an island, 0..10000; 50. 0: nothing moves, and the map is measured */
+    int64_t with_rest;  /* 1: the rest pose counts as one more frame; 0 */
+    double margin;      /* between packed islands, 0..0.1 of the map's side; 0.005 */
+    const float *uv;    /* [t][3][2] the map to begin with, a place for each corner; what differs is a seam */
+} ossify_unwrapping;
+
+/* Of ossify_unwrap. Arrays are the caller's. */
+typedef struct ossify_unwrapped {
+    int64_t struct_size;
+    float *uv;                 /* [t][3][2]; may be unwrapping.uv */
+    float *triangle_stretch;   /* [t] root mean square over the frames, 1 at best; may be NULL, as the next */
+    int32_t *triangle_islands; /* [t] */
+    int64_t islands;
+    int64_t restarted; /* islands that had flips, and began as a disc */
+    int64_t left;      /* islands that had flips and no disc can become: as they were */
+    int64_t
+        flipped_before; /* triangles that lie the other way than their island, or have no area in the map */
+    int64_t flipped;
+    double stretch_before; /* percent by which Sander's L2 stretch is above 1, mean over the frames */
+    double stretch;
+    double rest_stretch_before; /* the same in the rest pose; -1: there is none */
+    double rest_stretch;
+} ossify_unwrapped;
+
 /* Where ossify_add_bone puts the bone. */
 typedef struct ossify_place {
     int64_t struct_size;
@@ -333,18 +497,94 @@ typedef struct ossify_smoother {
     double budget;      /* how much the root mean square distance may rise, in the input's units */
 } ossify_smoother;
 
+/* Several bodies of the same vertices in the same order, each in some of the frames. See docs/subjects.md. */
+typedef struct ossify_subjects {
+    int64_t struct_size;
+    int64_t count;          /* 1..OSSIFY_MAX_SUBJECTS */
+    int64_t joined;         /* 1: bones are joined to one tree, with joints of each subject's own */
+    const float *rest;      /* [count][v][3] */
+    const int32_t *subject; /* [f] whose frame it is */
+} ossify_subjects;
+
+/* Of ossify_unite. Arrays are the caller's; the last two may be NULL unless bones are joined. */
+typedef struct ossify_united {
+    int64_t struct_size;
+    int64_t root;     /* -1: not joined */
+    float *rest;      /* [count][v][3] as corrected */
+    int32_t *parents; /* [rig.bone_capacity], -1 at the root */
+    double *joints;   /* [count][rig.bone_capacity][3] to the parent, in rest; the root's own origin */
+} ossify_united;
+
+/* Bodies of the same vertices in the same order, some with a skeleton. See docs/subjects.md. */
+typedef struct ossify_bodies {
+    int64_t struct_size;
+    int64_t known_count;    /* 1..OSSIFY_MAX_SUBJECTS bodies whose joints are known */
+    int64_t count;          /* 1..OSSIFY_MAX_SUBJECTS bodies that shall have them */
+    const int32_t *parents; /* [rig.bones], -1: none */
+    const float *known;     /* [known_count][v][3] */
+    const double *joints;   /* [known_count][rig.bones][3] */
+    const float *rest;      /* [count][v][3] */
+} ossify_bodies;
+
+/* Of ossify_place_joints. Arrays are the caller's. */
+typedef struct ossify_placed {
+    int64_t struct_size;
+    double *joints; /* [count][rig.bones][3] */
+    int32_t *
+        vertices; /* [rig.bones][OSSIFY_JOINT_VERTICES] whose sum each joint is, -1 unused; none from one body */
+    double *shares; /* likewise, 0 unused, sum 1, of any sign */
+} ossify_placed;
+
+/* How ossify_fuse fuses. */
+typedef struct ossify_fusion {
+    int64_t struct_size;
+    int64_t count; /* of groups, 0..OSSIFY_MAX_BONES; 0: as many as there are joints worth having */
+} ossify_fusion;
+
+/* Of ossify_fuse. */
+typedef struct ossify_groups {
+    int64_t struct_size;
+    int64_t count;
+    int32_t *leaders; /* [rig.bones] the bone that leads the bone's group, the largest of it */
+} ossify_groups;
+
+/* Of ossify_inspect: where the bones of a skeleton go. Percent of the diagonal of the rest's box. */
+typedef struct ossify_conduct {
+    int64_t struct_size;
+    double
+        *flights; /* [rig.bones] largest distance over the frames from the head of the bone, its joint, to the
+                       * nearest observed vertex that it is strongest on; of one that is strongest nowhere, to the nearest at all */
+    double *excesses; /* [rig.bones] the same less the distance in rest, at least 0 */
+    double *drifts;   /* [rig.bones] root mean square distance between the joint as the bone and as its parent
+                       * move it */
+    double *shares;   /* [rig.bones] of all vertices, those that it is strongest on */
+    uint8_t *idle;    /* [rig.bones] 1: that is less than a thousandth */
+    int32_t *limbs;   /* [rig.bones] the limb that the bone is in, -1: none; 0 is the longest */
+    int32_t *foreign; /* [rig.bones] on the way to the torso, the first bone of another limb; -1: none */
+    int64_t limb_count;
+    int64_t torso; /* the largest bone that is in no limb */
+} ossify_conduct;
+
 /* The verbs, each also a function of its own below. */
 enum {
     OSSIFY_DECOMPOSE = 0,
     OSSIFY_EVALUATE = 1,
     OSSIFY_CONNECT = 2,
     OSSIFY_ARTICULATE = 3,
-    OSSIFY_BONE_COSTS = 4,     /* result: ossify_costs */
-    OSSIFY_ADD_BONE = 5,       /* options: ossify_place */
-    OSSIFY_PRUNE_WEIGHTS = 6,  /* options: ossify_fewer */
-    OSSIFY_SMOOTH_WEIGHTS = 7, /* options: ossify_smoother */
-    OSSIFY_CORRECT = 8,        /* options: ossify_correction, result: ossify_corrected */
-    OSSIFY_VERBS = 9
+    OSSIFY_BONE_COSTS = 4,      /* result: ossify_costs */
+    OSSIFY_ADD_BONE = 5,        /* options: ossify_place */
+    OSSIFY_PRUNE_WEIGHTS = 6,   /* options: ossify_fewer */
+    OSSIFY_SMOOTH_WEIGHTS = 7,  /* options: ossify_smoother */
+    OSSIFY_CORRECT = 8,         /* options: ossify_correction, result: ossify_corrected */
+    OSSIFY_ANIMATION_SPACE = 9, /* options: ossify_space_fit */
+    OSSIFY_COMPRESS = 10,       /* options: ossify_compression, result: ossify_layers */
+    OSSIFY_DRIVE = 11,          /* options: ossify_driving, result: ossify_driven */
+    OSSIFY_PLACE_JOINTS = 12,   /* options: ossify_bodies, result: ossify_placed */
+    OSSIFY_UNWRAP = 13,         /* options: ossify_unwrapping, result: ossify_unwrapped */
+    OSSIFY_FUSE = 14,           /* options: ossify_fusion, result: ossify_groups */
+    OSSIFY_INSPECT = 15,        /* result: ossify_conduct */
+    OSSIFY_UNITE = 16,          /* options: ossify_subjects, result: ossify_united */
+    OSSIFY_VERBS = 17
 };
 
 /* What a verb works on; what it has no use for is not looked at. */
@@ -355,6 +595,7 @@ typedef struct ossify_request {
     const ossify_settings *settings;
     ossify_rig *rig; /* not written by verbs that only read it */
     ossify_skeleton *skeleton;
+    ossify_space *space; /* NULL: none, where a verb can do without */
     ossify_evaluation *evaluation;
     const void *options; /* a struct of the verb's own, */
     void *result;        /* and one for what only this verb finds */
@@ -372,7 +613,7 @@ OSSIFY_API void ossify_default_settings(ossify_settings *settings);
 
 /* Decomposes the motion into bones (SSDR); see docs/decomposition.md.
  *
- * Memory, besides the caller's arrays: at most twice the frames as float, 64 MB, 1 kB by bone and frame,
+ * Memory, besides the caller's arrays: at most twice (with fairness three times) the frames as float, 64 MB, 1 kB by bone and frame,
  * and for a surface, or points without faces, (740 + 40 influences + 40 threads + bones / 4) bytes a
  * vertex. */
 OSSIFY_API int64_t ossify_decompose(const ossify_poses *poses, const ossify_settings *settings,
@@ -437,6 +678,85 @@ OSSIFY_API void ossify_default_correction(ossify_correction *correction);
 OSSIFY_API int64_t ossify_correct(const ossify_poses *poses, const ossify_settings *settings, ossify_rig *rig,
                                   const ossify_correction *correction, ossify_corrected *corrected,
                                   ossify_info *info);
+
+/* Sets struct_size and the defaults named at each field. */
+OSSIFY_API void ossify_default_space_fit(ossify_space_fit *fit);
+
+/* Animation space for a whole rig, whatever `given` says: joints that keep their volume, with the same bones. Out:
+ * space, and with fit.rounds the transforms of the rig, except what it holds. With space.given the corrections stay,
+ * and only bones are solved, from those of the rig on: new frames of a known character. `settings` gives bone_kind,
+ * memory, threads and watcher. info has the corrections in. Memory: besides the frames' own
+ * 128 bytes by pair of bones, and for every vertex 8 times (28 k + 8 k^2) bytes, k = space.influences. */
+OSSIFY_API int64_t ossify_animation_space(const ossify_poses *poses, const ossify_settings *settings,
+                                          ossify_rig *rig, const ossify_space_fit *fit, ossify_space *space,
+                                          ossify_info *info);
+
+/* Sets struct_size and the defaults named at each field. */
+OSSIFY_API void ossify_default_compression(ossify_compression *compression);
+
+/* Weights of many bones as two layers of few (Le & Deng 2013); see docs/two-layer.md: masters, the rig's bones, are
+ * blended to virtual bones, and those to vertices,
+ *
+ *     V[f][j] = sum_i virtual_weights[j][i] transforms[f][virtual_bones[j][i]]
+ *     x[f][v] ~ sum_k influence_weights[v][k] V[f][influence_bones[v][k]] p~[v]
+ *
+ * In: a whole rig, whatever `given` says, here with any number of influences up to its bones. Out: the layers, and the
+ * rig as it came unless `refine` is set; without virtual bones the rig has dense weights, for which it needs room.
+ * Weights that are held are not looked at. `settings` gives bone_kind and rest_mode for `refine`, memory, threads and
+ * watcher. info has what the layers replay. Memory: 24 bytes a vertex and bone, 80 a pair of bones. */
+OSSIFY_API int64_t ossify_compress(const ossify_poses *poses, const ossify_settings *settings,
+                                   ossify_rig *rig, const ossify_compression *compression,
+                                   ossify_layers *layers, ossify_info *info);
+
+/* Sets struct_size and the defaults named at each field. */
+OSSIFY_API void ossify_default_driving(ossify_driving *driving);
+
+/* Correctives that follow the bones: fields, and the linear map from the turns of the joints to their coefficients that
+ * serves frames best which it has not seen; see docs/correctives.md. In: a whole rig without correctives, with room for
+ * both counts. Out: fields, the coefficients as they are driven in each frame, and in the result what each form is worth
+ * on frames that were left out: whoever calls may refuse it. `settings` gives memory, threads and watcher. */
+OSSIFY_API int64_t ossify_drive(const ossify_poses *poses, const ossify_settings *settings, ossify_rig *rig,
+                                const ossify_driving *driving, ossify_driven *driven, ossify_info *info);
+/* Sets struct_size and the defaults named at each field; uv is NULL. */
+OSSIFY_API void ossify_default_unwrapping(ossify_unwrapping *unwrapping);
+
+/* Relaxes a map, UVs of the corners of poses.triangles, for all frames at once: island by island, in the mean metric of
+ * the motion, so that a texture is stretched as little as can be over all of it. No rig is needed. A triangle that was
+ * not flipped does not flip; an island with flips begins anew as a disc. `settings` gives memory, threads and watcher;
+ * info.iterations are the steps of all islands. Memory: 1 kB a triangle. */
+OSSIFY_API int64_t ossify_unwrap(const ossify_poses *poses, const ossify_settings *settings,
+                                 const ossify_unwrapping *unwrapping, ossify_unwrapped *unwrapped,
+                                 ossify_info *info);
+
+/* One rig for several subjects (Hasler et al. 2010): weights are shared, transforms belong to a frame and go from the rest
+ * of its own subject, see docs/subjects.md. poses.rest is that of any subject. In: weights, if the rig is given any, to
+ * start from; else bones are found as ossify_decompose finds them. Nothing is held. Out: the rig, its rest that of the
+ * first subject, and in the result all rests, corrected as settings.rest_mode says (free: the given one is only where to
+ * start from, as for a subject without a neutral pose), tree and joints. info has rms_percent and maximum_percent in
+ * diagonals of each subject's own box, and E_RMS likewise. Memory: as ossify_decompose, and 5 times the frames. */
+OSSIFY_API int64_t ossify_unite(const ossify_poses *poses, const ossify_settings *settings, ossify_rig *rig,
+                                const ossify_subjects *subjects, ossify_united *united, ossify_info *info);
+
+/* Puts the joints of known bodies into bodies that were never seen; see docs/subjects.md. From several bodies every joint
+ * becomes a sum of at most OSSIFY_JOINT_VERTICES vertices, learnt from all; from one, the surface around a joint carries
+ * it along. Of the rig the weights tell which surface that is; its transforms say nothing here. poses.frames may be NULL
+ * and is not read; poses.triangles weigh vertices by their area. `settings` gives memory, threads and watcher. */
+OSSIFY_API int64_t ossify_place_joints(const ossify_poses *poses, const ossify_settings *settings,
+                                       const ossify_rig *rig, const ossify_bodies *bodies,
+                                       ossify_placed *placed, ossify_info *info);
+
+/* Which bones of a whole rig of many free bones move one part that an animator would rig; see docs/animator.md. The
+ * rig is read only, whatever `given` says. `settings` gives memory, threads and watcher. */
+OSSIFY_API int64_t ossify_fuse(const ossify_poses *poses, const ossify_settings *settings,
+                               const ossify_rig *rig, const ossify_fusion *fusion, ossify_groups *groups,
+                               ossify_info *info);
+
+/* Where the bones of a skeleton go when it plays: bones that leave the body, move nothing, drift from their parents or
+ * hang from a limb that is not theirs; see docs/skeleton.md. Rig and skeleton are read only. `settings` gives memory,
+ * threads and watcher. */
+OSSIFY_API int64_t ossify_inspect(const ossify_poses *poses, const ossify_settings *settings,
+                                  const ossify_rig *rig, const ossify_skeleton *skeleton,
+                                  ossify_conduct *conduct, ossify_info *info);
 
 /* Any verb: what the functions above do. */
 OSSIFY_API int64_t ossify_run(const ossify_request *request, ossify_info *info);

@@ -49,6 +49,7 @@ PARTS = (
     ),
     _part("mingw-w64", "ZPL-2.1 AND MIT AND BSD-3-Clause", "mingw-w64.txt", rb"Mingw-w64 runtime failure"),
     _part("Zig's compiler runtime", "MIT", "zig.txt", rb"ossify_decompose"),  # it compiles libossify
+    _part("fdlibm", "SunPro", "fdlibm.txt", rb"ossify_decompose"),  # math/elementary.c follows it
     _part("libquadmath", "LGPL-2.1-or-later", "", re.escape(_TENS)),
 )
 

@@ -80,6 +80,8 @@ def other_parts():
     if HAS_CLANG:
         yield Part("warnings of clang", 600, [make("lib", "CC=clang", "config=debug")])
         yield Part("fuzz, one minute", 600, [make("fuzz", "FUZZ_SECONDS=60")])
+    yield Part("shots on schedulers", 900, [[sys.executable, "tools/farm_trial.py"]])
+    yield Part("fuzz of files, half a minute", 600, [make("fuzz-files", "FUZZ_SECONDS=30")])
 
 
 class Checks:

@@ -1,7 +1,7 @@
 """Makes the pictures of the manual anew (`make pictures`): python tools/pictures.py
 
-docs/pictures/demo.png is rendered by tools/demo/inside.py, the others are taken by tools/demo/screens.py
-in Debian's Blender with a window.
+docs/pictures/demo.png is rendered by tools/demo/inside.py, virtual.png by tools/demo/layers.py, volume.png by
+tools/demo/volume.py; the others are taken by tools/demo/screens.py in Debian's Blender with a window.
 """
 
 import os
@@ -38,6 +38,24 @@ def render(zip_file, folder):
     shutil.copy(folder / "demo.png", PICTURES)
 
 
+def render_layers(zip_file, folder):
+    os.environ["BLENDER_USER_RESOURCES"] = str(folder)
+    run(blenders.script(ROOT / "tools" / "demo" / "layers.py", zip_file, folder, WIDTH), folder)
+    shutil.copy(folder / "virtual.png", PICTURES)
+
+
+def render_volume(zip_file, folder):
+    os.environ["BLENDER_USER_RESOURCES"] = str(folder)
+    run(blenders.script(ROOT / "tools" / "demo" / "volume.py", zip_file, folder, WIDTH), folder)
+    shutil.copy(folder / "volume.png", PICTURES)
+
+
+def correct(zip_file, folder):
+    os.environ["BLENDER_USER_RESOURCES"] = str(folder)
+    run(blenders.script(ROOT / "tools" / "demo" / "correctives.py", zip_file, folder), folder)
+    shutil.copy(folder / "correctives.png", PICTURES)
+
+
 def take(zip_file, folder):
     why = debian.unfit()
     root = None if why else debian.root_of(SUITE)
@@ -58,7 +76,13 @@ def main():
     if not zip_file.is_file():
         stop(f"{zip_file.relative_to(ROOT)} is not there; make extension makes it.")
     PICTURES.mkdir(parents=True, exist_ok=True)
-    makers = {"render": render, "screens": take}
+    makers = {
+        "render": render,
+        "layers": render_layers,
+        "volume": render_volume,
+        "correctives": correct,
+        "screens": take,
+    }
     for name in sys.argv[1:] or makers:
         with tempfile.TemporaryDirectory(prefix="ossify-") as folder:
             makers[name](zip_file, Path(folder))

@@ -149,7 +149,11 @@ def judge(blender, part, zip_file, only, sessions, said=None):
         result = folder / "result"
         resources = folder / "resources"
         resources.mkdir()
-        environment = {"BLENDER_USER_RESOURCES": str(resources), "PYTHONDONTWRITEBYTECODE": "1"}
+        environment = {
+            "BLENDER_USER_RESOURCES": str(resources),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "OPENBLAS_NUM_THREADS": "1",  # of NumPy's own, which wait for each other over small matrices
+        }
         if part == "tests":
             arguments = [zip_file, blenders.pytest_folder(), result]
             arguments += ["-k", only, ROOT / "tests" / "addon"] if only else []

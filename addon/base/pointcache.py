@@ -50,17 +50,8 @@ def _header(path: Path, kind: str, head: bytes) -> Size:
     return Size(samples, vertices)
 
 
-def size_of(path: Path, kind: str | None = None) -> Size:
-    """What a file holds, all of it; refuses one that is cut, too long or of another kind. kind: one of KINDS;
-    None: the file's ending says it."""
-    kind = kind or path.suffix.lower()
-    if kind not in KINDS:
-        raise Refusal(f"{path} is no point cache: its ending must be {' or '.join(KINDS)}.")
-    try:
-        with open(path, "rb") as file:
-            length, head = os.fstat(file.fileno()).st_size, file.read(_PC2.size)
-    except OSError as error:
-        raise Refusal(f"{path} cannot be read: {error.strerror or error}.") from None
+def size_of_bytes(head: bytes, length: int, path: Path, kind: str) -> Size:
+    """Of a file that begins so and has this length."""
     size = _header(path, kind, head)
     if size.samples < 1 or size.vertices < 1:
         raise Refusal(
@@ -75,6 +66,20 @@ def size_of(path: Path, kind: str | None = None) -> Size:
     if size.samples > MOST_FRAME:
         raise Refusal(f"{path} has {size.samples} frames; Blender counts to {MOST_FRAME}.")
     return size
+
+
+def size_of(path: Path, kind: str | None = None) -> Size:
+    """What a file holds, all of it; refuses one that is cut, too long or of another kind. kind: one of KINDS;
+    None: the file's ending says it."""
+    kind = kind or path.suffix.lower()
+    if kind not in KINDS:
+        raise Refusal(f"{path} is no point cache: its ending must be {' or '.join(KINDS)}.")
+    try:
+        with open(path, "rb") as file:
+            length, head = os.fstat(file.fileno()).st_size, file.read(_PC2.size)
+    except OSError as error:
+        raise Refusal(f"{path} cannot be read: {error.strerror or error}.") from None
+    return size_of_bytes(head, length, path, kind)
 
 
 # ---- writing

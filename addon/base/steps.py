@@ -10,7 +10,8 @@ from typing import NamedTuple
 from .. import native
 
 _SHARES = {"Reading": 0.15, "Solving": 0.7, "Building": 0.05, "Measuring": 0.1}
-_POLL = 0.01  # seconds
+_FIRST_LOOK, _LATER = 0.001, 0.01  # seconds until a job is looked at again
+_LONGER = 1.2  # times, with every look
 # E_RMS to percent of the diagonal, for a sphere as wide as the box is long: never too small
 _PERCENT = 100 * math.sqrt(3) / 1000 / 2
 
@@ -55,6 +56,18 @@ def each(stage: str, work: Generator[float, None, object], first=0.0, last=1.0) 
         work.close()
 
 
+def share_of(steps: Generator, number: int, count: int) -> Generator:
+    """The steps of one of several pieces of work as those of the whole; and its value."""
+    try:
+        while True:
+            step = next(steps)
+            yield step._replace(fraction=(number + step.fraction) / count)
+    except StopIteration as end:
+        return end.value
+    finally:
+        steps.close()
+
+
 def watch(job: native.Job, motion, first: float, last: float) -> Generator[Step, None, tuple]:
     """The steps of a job that is a part of the solving, from `first` to `last`; its answer.
 
@@ -73,6 +86,7 @@ def watch(job: native.Job, motion, first: float, last: float) -> Generator[Step,
 
 def run(steps: Generator, watch: Callable[[Step], object] | None = None):
     """To the end, for scripts: `watch` sees every step; a true value from it cancels, and None comes back."""
+    pause = _FIRST_LOOK
     while True:
         try:
             step = next(steps)
@@ -82,4 +96,5 @@ def run(steps: Generator, watch: Callable[[Step], object] | None = None):
             steps.close()
             return None
         if step.wait:
-            time.sleep(_POLL)
+            time.sleep(pause)
+        pause = min(_LONGER * pause, _LATER) if step.wait else _FIRST_LOOK

@@ -3,7 +3,7 @@
     for step in convert(scene, view_layer, objects, Options()): ...     # the generator's value is a Result
 
 The artist's scene is untouched until the last step; closing the generator, or an error in it, takes
-everything back.
+everything back, also of several rigs (Options.each).
 """
 
 from __future__ import annotations
@@ -12,19 +12,25 @@ import dataclasses
 from collections.abc import Generator
 from typing import NamedTuple
 
+import bpy
 import numpy as np
 
 from .. import native
-from ..base.steps import Clock, Step, each, watch
+from ..base.handles import Handle, Place
+from ..base.refusal import Refusal
+from ..base.steps import Clock, Step, each, share_of, watch
 from ..motion import clips
 from ..motion.capture import Motion
+from ..nodes import volume
 from ..options.options import Options
 from ..record import memory
 from ..record.rig_record import remember
-from ..rig import report
-from ..rig.build import build, discard, hand_over
+from ..rig import report, standing
+from ..rig.build import Built, build, discard, hand_over, present
 from ..skeleton import idle, joints, placement, rooting
 from ..skeleton.mirror import Mirror
+from . import layering
+from .correct import correct
 
 _SIDE_BY_SIDE = (
     "The bones move patches of a surface, not parts of a body, so they hang side by side:"
@@ -57,6 +63,20 @@ class Result(NamedTuple):
     armature: object
     meshes: list
     report: report.Report
+    others: tuple = ()  # Results of the other rigs
+
+
+class _Made(NamedTuple):
+    """A rig in its workshop."""
+
+    built: Built
+    motion: Motion
+    options: Options
+    report: report.Report
+
+    def result(self) -> Result:
+        built = self.built
+        return Result(built.armature.get(), [handle.get() for handle in built.meshes], self.report)
 
 
 def _has_limbs(motion: Motion, options: Options, rig: native.Rig) -> bool:
@@ -167,28 +187,97 @@ def _chosen(options: Options, solved: Solved) -> Options:
     return dataclasses.replace(options, skeleton=kind)
 
 
-def convert(scene, view_layer, objects, options: Options) -> Generator[Step, None, Result]:
-    """The first object gives the rig its place and its name."""
+def _space(motion: Motion, options: Options, rig: native.Rig) -> Generator[Step, None, native.Space | None]:
+    """What keeps the volume, if that is wished for."""
+    if not options.keep_volume:
+        return None
+    given = volume.fitting(rig.rest, motion.frames, motion.triangles, rig, options.threads)
+    _, space, _ = yield from watch(native.Job.start(native.animation_space, *given), motion, 1.0, 1.0)
+    return space
+
+
+def _keep_volume(built, motion: Motion, rig: native.Rig, space: native.Space | None, measured) -> None:
+    """Onto the finished rig, and into its report."""
+    if space is None:
+        return
+    armature, meshes = built.armature.get(), [handle.get() for handle in built.meshes]
+    skin = standing.read_skin(armature, built.bones, meshes)
+    moved = native.Space(space.bones[skin.moved], space.corrections[skin.moved])
+    kinds = {bpy.types.Object: "objects", bpy.types.Mesh: "meshes"}
+    for block in volume.put(armature, built.bones, skin, moved):
+        built.made.append(Handle.of(kinds.get(type(block), "node_groups"), block))
+    measured.volume = volume.worth(rig.rest, motion.frames, rig, space, measured.size)
+    volume.note(armature, measured.volume)
+
+
+def _make(place: Place, handles: list[Handle], options: Options) -> Generator[Step, None, _Made]:
+    """One rig, whole, in its workshop."""
+    scene, layer = place.get()
     clock, now = Clock(), scene.frame_current
-    native.library()  # refuses at once when it is not there
-    memory.check(options)
-    motion = yield from each("Reading", clips.read(scene, view_layer, objects, options))
+    objects = [handle.get() for handle in handles]
+    motion = yield from each("Reading", clips.read(scene, layer, objects, options))
     clock.lap("capture")
     solved = yield from _solve(motion, options, now)
+    space = yield from _space(motion, options, solved.rig)
     clock.lap("solve")
     options = _chosen(options, solved)
+    layers = None
+    if options.virtual_bones:
+        layers = yield from layering.solve(motion, solved.rig, solved.skeleton, options)
+        clock.lap("virtual bones")
     built = yield from each("Building", build(motion, solved.rig, options, solved.skeleton, solved.mirror))
     clock.lap("build")
     try:
-        measured = yield from each(
-            "Measuring", report.measure(built, motion, solved.rig, solved.info, solved.free)
-        )
+        rig, info = solved.rig, solved.info
+        if layers is not None:
+            rig, info = layering.build(built, motion, rig, layers, info)
+        if options.correctives != "OFF":
+            rig, info = yield from correct(built, motion, rig, info, options)
+            clock.lap("correctives")
+        measured = yield from each("Measuring", report.measure(built, motion, rig, info, solved.free))
+        measured.bones = solved.rig.bones
         clock.lap("measure")
         measured.seconds = clock.seconds
+        _keep_volume(built, motion, solved.rig, space, measured)
         remember(built, motion, options, measured)
         memory.begin(built, motion, options)
-        hand_over(built, motion, options)
     except BaseException:
         discard(built.made)
         raise
-    return Result(built.armature.get(), [handle.get() for handle in built.meshes], measured)
+    return _Made(built, dataclasses.replace(motion, frames=motion.frames[:0]), options, measured)
+
+
+def own_trouble(objects) -> str | None:
+    """Why meshes of a rig are not converted, in one sentence; None when none of them is of a rig."""
+    for obj in objects:
+        rig = obj.parent if obj.type == "MESH" else None
+        if standing.is_rig(rig) and obj in standing.meshes_of(rig):
+            return f"{obj.name} is moved by the rig {rig.name}: Convert Again starts from the rig's source."
+    return None
+
+
+def convert(scene, view_layer, objects, options: Options) -> Generator[Step, None, Result]:
+    """The first object gives the rig its place and its name; each has a rig of its own if asked for."""
+    native.library()  # refuses at once when it is not there
+    memory.check(options)
+    trouble = own_trouble(objects)
+    if trouble:
+        raise Refusal(trouble)
+    place, handles = Place.of(scene, view_layer), [Handle.of("objects", obj) for obj in objects]
+    groups = [[handle] for handle in handles] if options.each and options.clips != "TAKES" else [handles]
+    made: list[_Made] = []
+    try:
+        for number, group in enumerate(groups):
+            steps = _make(place, group, options)
+            made.append((yield from share_of(steps, number, len(groups))))
+        for one in made:
+            hand_over(one.built, one.motion, one.options)
+    except BaseException:
+        for one in made:
+            discard(one.built.made)
+        raise
+    first, *others = (one.result() for one in made)
+    rigs = [first, *others]
+    meshes = [mesh for rig in rigs for mesh in rig.meshes]
+    present(place.get()[1], [rig.armature for rig in rigs] + meshes)
+    return first._replace(others=tuple(others))

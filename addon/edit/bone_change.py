@@ -16,6 +16,7 @@ import numpy as np
 from .. import native
 from ..base.refusal import Refusal
 from ..base.steps import Step
+from ..options.options import Options
 from ..record import amend, changes
 from ..rig import actions, carriers, channels, other_clips, played, rewrite, roles, standing, weights
 from ..rig.armature import GOLDEN, paint
@@ -85,7 +86,7 @@ class Change:
 def _loose(subject: Standing, armature, change: Change) -> list[str]:
     """Connected bones whose head strays from the parent's tail: a connected bone cannot."""
     number = {name: b for b, name in enumerate(change.fit.names)}
-    options = armature.ossify.settings.options()
+    options = Options.of(armature.ossify.settings)
     limit = channels.PIN_SHARE * (tolerance_of(options, subject.size, options.frames == "POSES") or 0.0)
     found = []
     for bone in armature.data.bones:
@@ -158,7 +159,7 @@ def _write_weights(subject: Standing, change: Change, rewritten: np.ndarray) -> 
 
 def _write_keys(subject: Standing, change: Change, named: list[str], others: list) -> None:
     """Into all actions of the rig; in those without a motion a new bone moves as the one it was made from."""
-    armature, options = subject.armature, subject.armature.ossify.settings.options()
+    armature, options = subject.armature, Options.of(subject.armature.ossify.settings)
     if not played.made(armature):
         actions.assign(armature, bpy.data.actions.new(armature.name))
     transforms = change.fit.transforms[:, [change.fit.names.index(name) for name in named]]

@@ -17,9 +17,10 @@ from ..base.refusal import Refusal
 from ..base.steps import Step, each, step
 from ..base.words import listed
 from ..motion import sources
+from ..nodes import volume
 from ..record import changes, reading, recapture
 from ..refit import facts, refit_check
-from ..rig import heat, played, standing
+from ..rig import correctives, heat, played, standing, virtual_bones
 from ..rig.stand import Standing
 from ..rig.trial import keyed_of
 
@@ -35,7 +36,7 @@ def trouble(obj) -> str | None:
     if obj.mode in _MODES:
         back = "Pose Mode or Object Mode" if obj.type == "ARMATURE" else "Object Mode or Weight Paint"
         return f"{obj.name} is in {_MODES[obj.mode]}: go back to {back}."
-    return None
+    return virtual_bones.trouble(obj) if obj.type == "ARMATURE" else None
 
 
 def check(armature) -> None:
@@ -94,14 +95,18 @@ def _check_moved(subject: Standing) -> None:
             )
 
 
-def read(context, armature, motion: bool = True) -> Generator[Step, None, Standing]:
+def read(
+    context, armature, motion: bool = True, correctives_stay: bool = False
+) -> Generator[Step, None, Standing]:
     """The rig as it stands, and with `motion` what it was made from; by that no rig is judged whose keys mean
     another motion."""
     if motion:
-        seen = refit_check.check(armature)
+        seen = refit_check.check(armature, correctives_stay)
         check_keys(armature, seen.changes)
     else:
         check(armature)
+        if not correctives_stay:
+            correctives.check_none(armature)
         seen = changes.look(armature)
     subject = _subject(Place.of(context.scene, context.view_layer), armature, seen)
     if motion:
@@ -130,11 +135,11 @@ def _spread(subject: Standing, values: np.ndarray) -> list[np.ndarray]:
     return [whole[rows] for rows in subject.skin.slices]
 
 
-def note_fit(subject: Standing) -> float:
+def note_fit(subject: Standing, played_rig: native.Rig | None = None) -> float:
     """Writes the error of a rig onto its record and its meshes, for the panel and the heat map; percent of
-    the size."""
+    the size. played_rig: with what the subject does not know of, as correctives."""
     armature, record, percent = subject.armature, subject.armature.ossify, 100 / subject.size
-    rig = subject.rig(subject.skin.weights[subject.skin.moved])
+    rig = played_rig or subject.rig(subject.skin.weights[subject.skin.moved])
     found = native.evaluate(rig.rest, subject.frames, rig)
     distances = percent * np.linalg.norm(found.frames - subject.frames, axis=2)
     record.bones, record.erms = len(subject.names), found.erms
@@ -156,4 +161,5 @@ def note_fit(subject: Standing) -> float:
     for obj, errors in zip(subject.skin.meshes, _spread(subject, percent * found.vertex_error), strict=True):
         heat.store(obj.data, errors)
     heat.recolour(armature)
+    volume.renew(armature, subject.names, subject.skin, rig, subject.frames)
     return record.rms

@@ -20,6 +20,7 @@ from ..base.refusal import Refusal
 from ..base.steps import Step, step, watch
 from ..base.words import counted
 from ..motion import matching
+from ..native import nouns
 from ..record import changes
 from ..rig import skin, standing, weights
 from ..rig.rewrite import write_weights
@@ -130,9 +131,7 @@ def _painted_by(verb, subject: Standing, free, *how, **named) -> Generator[Step,
     changed = (found.influence_bones[:, wide:] >= 0).any(axis=1)
     changed |= (found.influence_bones[:, :wide] != rig.influence_bones).any(axis=1)
     changed |= (found.influence_weights[:, :wide] != rig.influence_weights).any(axis=1)
-    dense[changed] = weights.dense(found.influence_bones, found.influence_weights, len(subject.names))[
-        changed
-    ]
+    dense[changed] = nouns.dense(found.influence_bones, found.influence_weights, len(subject.names))[changed]
     return dense
 
 
@@ -179,7 +178,7 @@ def _bounded(dense: np.ndarray, most: int) -> np.ndarray:
     bones = weights.strongest(dense, most)
     values = weights.at(dense, bones)
     shares = values / values.sum(axis=1, keepdims=True)
-    return weights.dense(bones, shares, dense.shape[1], np.float64)
+    return nouns.dense(bones, shares, dense.shape[1], np.float64)
 
 
 def _skeleton(subject: Standing, plane: str) -> native.Skeleton:

@@ -19,7 +19,7 @@ from ..base.refusal import Refusal
 from ..motion import sources
 from ..options.options import Options
 from ..record import amend, changes
-from ..rig import actions, keys, other_clips, played, roles, standing
+from ..rig import actions, correctives, keys, other_clips, played, roles, standing
 from ..rig.armature import plan_bones, rearrange, rename
 from ..rig.keying import Keyed, key
 from ..rig.standing import bone_names, meshes_of
@@ -92,6 +92,7 @@ def _rename_wishes(rig, renamed: dict[str, str]) -> None:
 def _check(armature, options: Options) -> None:
     """Refuses a rig that cannot be changed, or whose clips cannot be played."""
     edits.check(armature)
+    correctives.check_none(armature)
     if options.bone_kind == "FLEXIBLE":
         raise Refusal("Flexible bones stretch and shear, and joints do not: this rig cannot have a skeleton.")
     troubles = [sources.library_trouble(action, action.name) for action in played.made(armature)]
@@ -185,7 +186,7 @@ class Rejoined(NamedTuple):
 
 def rejoin(context, armature) -> Rejoined:
     """Hangs the bones of a rig anew, in place."""
-    record, options = armature.ossify, armature.ossify.settings.options()
+    record, options = armature.ossify, Options.of(armature.ossify.settings)
     _check(armature, options)
     root = roles.root_of(armature)
     changed, names = changes.find(armature), bone_names(armature)

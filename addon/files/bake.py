@@ -34,7 +34,7 @@ from ..base.steps import Step
 from ..motion import sources
 from ..motion.capture import STILL, Part, Reader, SceneState, frame_range, visits
 from ..options.options import CACHE_ENDINGS, BakeOptions, range_contradiction
-from ..rig import heat, keys, skin
+from ..rig import heat, keys, skin, volumes
 from ..rig.build import Maker, discard, present
 from . import outputs, overlaps
 
@@ -204,6 +204,7 @@ def _copy(maker: Maker, place: Place, handle: Handle) -> _Copy:
     obj = skin.copy_source(part, place, f"{part.name} Baked", maker.note)
     reader.from_world = np.linalg.inv(_stand(obj, matrix))
     heat.forget(obj.data)
+    volumes.forget(obj.data)
     rest = positions(obj.data)
     reader.read_undeformed(rest, reader.parts([matrix]))
     skin.set_positions(obj.data, rest)

@@ -20,6 +20,7 @@ from ..base.words import counted
 _MOST_HEADER = 1 << 16  # bytes
 _NAMES = "char uchar short ushort int uint float double int8 uint8 int16 uint16 int32 uint32 float32 float64"
 _TYPES = dict(zip(_NAMES.split(), 2 * "i1 u1 i2 u2 i4 u4 f4 f8".split(), strict=True))
+_PLAIN = re.compile(r"[\w.-]+(?: [\w.-]+)*", re.ASCII)  # as Blender takes a header's line: no blank more
 _ORDERS = {"ascii": "", "binary_little_endian": "<", "binary_big_endian": ">"}
 _INDICES = {"vertex_indices", "vertex_index", "vertex1", "vertex2"}  # names of properties that name vertices
 _STRIPS = "tristrips"  # where -1 ends a strip
@@ -64,9 +65,11 @@ def _elements(lines: list[str]) -> Iterator[Element]:
     """From the lines between the format and the end of the header."""
     last = None
     for line in lines:
-        words = line.split()
-        if not words or words[0] in {"comment", "obj_info"}:
+        words = line.split(" ")
+        if words[0] in {"comment", "obj_info"}:
             continue
+        if not _PLAIN.fullmatch(line):
+            raise _Damaged(f"its header has a line {line[:40]!r}")
         if words[0] == "element" and len(words) == 3:
             if last is not None:
                 yield last
@@ -84,10 +87,10 @@ def _ply_header(data: bytes) -> tuple[str, list[Element], int]:
     end = re.search(rb"(?:^|\n)end_header[ \t]*(\r\n|\n|\r)", data[:_MOST_HEADER])
     if not data.startswith((b"ply\n", b"ply\r")) or end is None:
         raise _Damaged("it does not begin with a header")
-    lines = data[: end.start()].decode("latin-1").splitlines()[1:]
-    while lines and lines[0].split()[:1] in (["comment"], ["obj_info"], []):
+    lines = re.split(r"\r\n|\n|\r", data[: end.start()].decode("latin-1"))[1:]
+    while lines and lines[0].split(" ")[0] in {"comment", "obj_info"}:
         del lines[0]
-    form = lines[0].split() if lines else []
+    form = lines[0].split(" ") if lines else []
     if len(form) != 3 or form[0] != "format" or form[1] not in _ORDERS or form[2] != "1.0":
         raise _Damaged("its header does not begin with a format")
     elements = list(_elements(lines[1:]))
@@ -239,13 +242,14 @@ def _check_text(element: Element, lines: list[bytes], at: int, vertices: int) ->
     mine = lines[at : at + element.count]
     _refuse_junk(mine, f"a line of its {element.name}")
     rows = [line.split() for line in mine]
-    if any(item.counted_by for item in element.properties):
+    has_list = any(item.counted_by for item in element.properties)
+    if has_list:  # then the words of each property are a list
         rows = [_split_lists(element, row) for row in rows]
     if any(row is None or len(row) != len(element.properties) for row in rows):
         raise _Damaged(f"a line of its {element.name} has other numbers than its header says")
     for index, item in enumerate(element.properties):
         if _names_vertices(element, item):
-            words = [word for row in rows for word in (row[index] if item.counted_by else [row[index]])]
+            words = [word for row in rows for word in (row[index] if has_list else [row[index]])]
             _check_indices(element.name, _whole_numbers(words, f"a line of its {element.name}"), vertices)
     return at + element.count
 
@@ -301,13 +305,18 @@ def _check_corners(words: list[bytes], vertices: int) -> None:
 # ---- both
 
 
+def check_bytes(data: bytes, path: Path) -> None:
+    """path: names the kind, and the file in a sentence"""
+    try:
+        (_check_ply if path.suffix.lower() == ".ply" else _check_obj)(data)
+    except _Damaged as what:
+        raise Refusal(f"{path} is damaged: {what}; copy or export it again.") from None
+
+
 def check(path: Path) -> None:
     """Refuses a mesh file that is damaged or cut."""
     try:
         data = path.read_bytes()
     except OSError as error:
         raise Refusal(f"{path} cannot be read: {error.strerror or error}.") from None
-    try:
-        (_check_ply if path.suffix.lower() == ".ply" else _check_obj)(data)
-    except _Damaged as what:
-        raise Refusal(f"{path} is damaged: {what}; copy or export it again.") from None
+    check_bytes(data, path)

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import bpy
 
+from .. import native
 from ..base import whole
 from ..base.refusal import Refusal
-from ..rig import actions
+from ..rig import actions, correctives, virtual_bones, volumes
+from ..two_layer import keyed_copy
 from . import exporting
 from .formats import need_addon, need_built_in
 
@@ -51,10 +53,25 @@ def _only(armature, meshes):
     scene.frame_start = min(firsts, default=armature.ossify.first_frame)
     scene.frame_end = max(lasts, default=armature.ossify.last_frame)
     try:
-        with _in_tracks(armature, clips if len(clips) > 1 else []):
+        with _in_tracks(armature, clips if len(clips) > 1 else []), _plain_skin(meshes):
             yield
     finally:
         scene.frame_start, scene.frame_end = before
+
+
+@contextlib.contextmanager
+def _plain_skin(meshes):
+    """Without Keep Volume: other programs know bones and weights; an exporter may take its part in the pose
+    at hand for a part of the rest."""
+    found = [modifier for modifier in map(volumes.modifier_of, meshes) if modifier is not None]
+    shown = [(modifier, modifier.show_viewport, modifier.show_render) for modifier in found]
+    try:
+        for modifier in found:
+            modifier.show_viewport = modifier.show_render = False
+        yield
+    finally:
+        for modifier, viewport, render in shown:
+            modifier.show_viewport, modifier.show_render = viewport, render
 
 
 def _clips(armature) -> list:
@@ -87,12 +104,26 @@ def save(path: Path) -> None:
     exporting.write(path, bpy.ops.wm.save_as_mainfile, {"copy": True})
 
 
-def write(path: Path, armature, meshes: list, influences: int) -> None:
-    """Writes the rig, or for .blend the whole file, by the ending of the path."""
-    suffix = path.suffix.lower()
-    if suffix == ".blend":
+def write(path: Path, armature, meshes: list, influences: int) -> list[str]:
+    """Writes the rig, or for .blend the whole file, by the ending of the path; what there is to tell of it.
+
+    Other programs have no constraints: virtual bones are keyed for them.
+    """
+    if path.suffix.lower() == ".blend":
         save(path)
-        return
+    elif virtual_bones.has_any(armature):
+        with keyed_copy.beside(armature, meshes) as copy:
+            _write(path, copy.armature, copy.meshes, max(influences, native.MAX_BLENDED))
+            return [copy.sentence()]
+    else:
+        _write(path, armature, meshes, influences)
+        if any(map(volumes.modifier_of, meshes)):
+            return [f"{path.name} carries the plain skin: Keep Volume stays in Blender."]
+    return []
+
+
+def _write(path: Path, armature, meshes: list, influences: int) -> None:
+    suffix = path.suffix.lower()
     several = len(_clips(armature)) > 1
     with _only(armature, meshes):
         if suffix in {".glb", ".gltf"}:
@@ -101,7 +132,7 @@ def write(path: Path, armature, meshes: list, influences: int) -> None:
             arguments = {
                 "export_format": "GLB" if suffix == ".glb" else "GLTF_SEPARATE",
                 "use_selection": True,
-                "export_apply": True,
+                "export_apply": not correctives.names_of(armature),  # shape keys would be left out
                 "export_animation_mode": "NLA_TRACKS" if several else "ACTIVE_ACTIONS",
                 "export_anim_slide_to_zero": several,  # each is a clip of its own
                 "export_influence_nb": influences,

@@ -11,14 +11,24 @@ from .arguments import address, as_array, choice, flag, items, noun, pairs, real
 from .errors import OssifyError, refuse
 from .nouns import (
     HELD,
+    Compression,
+    Conduct,
     Corrected,
     Correction,
+    Driven,
+    Driving,
     Evaluation,
     Info,
+    Layers,
+    Placed,
     Progress,
     Rig,
     Settings,
     Skeleton,
+    Space,
+    United,
+    Unwrapped,
+    Unwrapping,
     Wishes,
     known,
 )
@@ -67,17 +77,26 @@ class Call:
             triangles=address(self.triangles),
         )
         self.info = header.sized(header.Info)
+        self.rig: header.Rig | None = None  # for verbs that have one; see make_room
         self.room: Room | None = None  # of the skeleton, for verbs that have one
         self.figures: Figures | None = None  # of an evaluation, likewise
         self.worth: Worth | None = None  # of correctives, likewise
+        self.slots: Slots | None = None  # of animation space, likewise
+        self.folds: Folds | None = None  # of two layers, likewise
+        self.following: Following | None = None  # of their drivers, likewise
+        self.crowd: Crowd | None = None  # of subjects, likewise
+        self.family: Family | None = None  # of bodies, likewise
+        self.sheet: Sheet | None = None  # of a map, likewise
         self.options: ctypes.Structure | None = None  # a struct of the verb's own
         self.result: ctypes.Structure | None = None
 
-    def make_room(self, given: Rig | None, more: int = 0, correctives: int = 0) -> None:
+    def make_room(
+        self, given: Rig | None, more: int = 0, correctives: int = 0, most: int = header.MAX_INFLUENCES
+    ) -> None:
         """Arrays for the answer, holding what is given; `more` bones than those have room, too, and so many
-        correctives."""
+        correctives. most: of the influences a vertex that may be given."""
         frame_count, vertex_count = self.shape
-        given = self._checked(noun("rig", given, Rig, optional=True))
+        given = self._checked(noun("rig", given, Rig, optional=True), most)
         bones = given.bones
         capacity = max(bones + more, min(max(self.settings.bones, 1), header.MAX_BONES))
         influences = min(max(self.settings.influences, 1), header.MAX_INFLUENCES)
@@ -125,7 +144,7 @@ class Call:
             self.fields[:held] = given.fields
             self.coefficients[:, :held] = given.coefficients
 
-    def _checked(self, given: Rig) -> Rig:
+    def _checked(self, given: Rig, most: int) -> Rig:
         """A given rig as arrays of the right types and shapes; what they hold is the library's to judge."""
         frames, vertices = self.shape
 
@@ -142,10 +161,8 @@ class Call:
             refuse("rig.influence_bones and rig.influence_weights come together or not at all.")
         if rig.bones > header.MAX_BONES:
             refuse(f"The given rig has {rig.bones} bones; {header.MAX_BONES} is the most.")
-        if influences is not None and influences > header.MAX_INFLUENCES:
-            refuse(
-                f"The given rig has {influences} influences a vertex; {header.MAX_INFLUENCES} is the most."
-            )
+        if influences is not None and influences > most:
+            refuse(f"The given rig has {influences} influences a vertex; {most} is the most.")
         rig.rest = part("rest", np.float32, "vx", vertices, 3)
         if rig.rest is None and (rig.transforms is not None or rig.influence_bones is not None):
             rig.rest = self.rest
@@ -171,6 +188,7 @@ class Call:
             "settings": self.settings,
             "rig": self.rig,
             "skeleton": self.room and self.room.struct,
+            "space": self.slots and self.slots.struct,
             "evaluation": self.figures and self.figures.struct,
         }
         own = {"options": self.options, "result": self.result}
@@ -200,6 +218,21 @@ class Call:
 
     def worth_found(self) -> Corrected:
         return self.worth.answer(self.rig.correctives)
+
+    def space_found(self) -> Space:
+        return self.slots.answer()
+
+    def united_found(self) -> United:
+        return self.crowd.answer(self.rig.bones)
+
+    def placed_found(self) -> Placed:
+        return self.family.answer()
+
+    def layers_found(self) -> Layers:
+        return self.folds.answer()
+
+    def following_found(self) -> Driven:
+        return self.following.answer(self.rig.correctives)
 
     def info_found(self, seconds: float) -> Info:
         info = self.info
@@ -263,7 +296,7 @@ class Room:
             self.struct.plane[:] = [real("plane", number, "") for number in numbers]
 
     @classmethod
-    def holding(cls, skeleton: Skeleton, bones: int, stretch: bool, held_joints=None) -> Room:
+    def holding(cls, skeleton: Skeleton, bones: int, stretch: bool, held_joints=None, stiffness=None) -> Room:
         """The struct of a skeleton that is known."""
         skeleton = noun("skeleton", skeleton, Skeleton)
         symmetric = skeleton.plane is not None
@@ -286,6 +319,9 @@ class Room:
         if held_joints is not None:
             room.held_joints = as_array("held_joints", held_joints, np.uint8, "b", (bones,))
             room.struct.held_joints = address(room.held_joints)
+        if stiffness is not None:
+            room.stiffness = as_array("stiffness", stiffness, np.float64, "b", (bones,))
+            room.struct.stiffness = address(room.stiffness)
         return room
 
     def answer(self, message: str) -> Skeleton:
@@ -321,6 +357,207 @@ class Worth:
 
     def answer(self, count: int) -> Corrected:
         return Corrected(self.joints[:count], self.gains[:count], self.result.bare_erms)
+
+
+class Slots:
+    """A space's struct, and the arrays it points into."""
+
+    def __init__(self, call: Call, given: Space | None, influences: int):
+        vertices = call.shape[1]
+        if given is None:
+            self.bones = np.full((vertices, influences), -1, np.int32)
+            self.corrections = np.zeros((vertices, influences, 4), np.float32)
+        else:
+            given = noun("space", given, Space)
+            self.bones = as_array("space.bones", given.bones, np.int32, "vk", (vertices, None))
+            shape = (vertices, self.bones.shape[1], 4)
+            self.corrections = as_array("space.corrections", given.corrections, np.float32, "vkx", shape)
+        self.struct = header.sized(
+            header.Space,
+            influences=self.bones.shape[1],
+            given=given is not None,
+            bones=address(self.bones),
+            corrections=address(self.corrections),
+        )
+
+    def hang(self, options: header.SpaceFit, bones: int, parents, joints) -> None:
+        """Bones about joints, if there are parents."""
+        if parents is not None:
+            self.parents = as_array("parents", parents, np.int32, "b", (bones,))
+            self.joints = as_array("joints", joints, np.float64, "bx", (bones, 3))
+            options.parents, options.joints = address(self.parents), address(self.joints)
+
+    def answer(self) -> Space:
+        return Space(self.bones, self.corrections)
+
+
+class Folds:
+    """The wishes for two layers and what comes of them: structs, and the arrays they point into."""
+
+    def __init__(self, vertex_count: int, compression: Compression):
+        self.options = compression.struct()
+        rows = min(max(self.options.virtual_bones, 0), header.MAX_VIRTUAL_BONES)
+        masters = min(max(self.options.masters, 1), header.MAX_BONES)
+        influences = min(max(self.options.influences, 1), header.MAX_BLENDED)
+        self.bones = np.full((rows, masters), -1, np.int32)
+        self.weights = np.zeros((rows, masters), np.float32)
+        self.influence_bones = np.full((vertex_count, influences), -1, np.int32)
+        self.influence_weights = np.zeros((vertex_count, influences), np.float32)
+        self.result = header.sized(
+            header.Layers,
+            virtual_bones=address(self.bones),
+            virtual_weights=address(self.weights),
+            influence_bones=address(self.influence_bones),
+            influence_weights=address(self.influence_weights),
+        )
+
+    def answer(self) -> Layers:
+        count = self.result.count
+        return Layers(
+            self.bones[:count],
+            self.weights[:count],
+            self.influence_bones,
+            self.influence_weights,
+            self.result.delta,
+            known(self.result.dense_erms),
+        )
+
+
+class Following:
+    """The wishes for drivers and what comes of them: structs, and the arrays they point into."""
+
+    def __init__(self, call: Call, driving: Driving, parents):
+        room, bones = max(call.rig.corrective_capacity, 1), call.rig.bones
+        self.joints, self.map = np.full(room, -1, np.int32), np.zeros((room, bones, 9))
+        self.parents = as_array("parents", parents, np.int32, "b", (bones,))
+        self.options = driving.struct()
+        self.options.parents = address(self.parents)
+        self.result = header.sized(header.Driven, joints=address(self.joints), map=address(self.map))
+
+    def answer(self, count: int) -> Driven:
+        found = self.result
+        errors = (found.bare_erms, found.keyed_erms, found.whole_erms, found.joints_erms)
+        form = header.DRIVEN_FORMS[found.form]
+        return Driven(form, self.joints[:count], self.map[:count], *map(known, errors))
+
+
+class Crowd:
+    """Subjects and what belongs to each: structs, and the arrays they point into."""
+
+    def __init__(self, call: Call, rest, subject, joined: bool):
+        frames, vertices = call.shape
+        self.rest = as_array("rest", rest, np.float32, "svx", (None, vertices, 3))
+        self.subject = as_array("subject", subject, np.int32, "f", (frames,))
+        self.joined = bool(flag("joined", joined, ""))
+        self.solved = np.zeros_like(self.rest)
+        self.parents = np.full(call.rig.bone_capacity, -1, np.int32)
+        self.joints = np.zeros((len(self.rest), call.rig.bone_capacity, 3))
+        self.options = header.sized(
+            header.Subjects,
+            count=len(self.rest),
+            joined=self.joined,
+            rest=address(self.rest),
+            subject=address(self.subject),
+        )
+        self.result = header.sized(
+            header.United,
+            rest=address(self.solved),
+            parents=address(self.parents),
+            joints=address(self.joints),
+        )
+
+    def answer(self, bones: int) -> United:
+        if not self.joined:
+            return United(self.solved, None, None, None)
+        joints = np.ascontiguousarray(self.joints[:, :bones])
+        return United(self.solved, self.parents[:bones], joints, self.result.root)
+
+
+class Family:
+    """Bodies and where their joints are: structs, and the arrays they point into."""
+
+    def __init__(self, vertices: int, bones: int, parents, known, joints, rest):
+        self.parents = as_array("parents", parents, np.int32, "b", (bones,))
+        self.known = as_array("known", known, np.float32, "svx", (None, vertices, 3))
+        self.joints = as_array("joints", joints, np.float64, "sbx", (len(self.known), bones, 3))
+        self.rest = as_array("rest", rest, np.float32, "nvx", (None, vertices, 3))
+        self.placed = np.zeros((len(self.rest), bones, 3))
+        self.vertices = np.full((bones, header.JOINT_VERTICES), -1, np.int32)
+        self.shares = np.zeros((bones, header.JOINT_VERTICES))
+        self.options = header.sized(
+            header.Bodies,
+            known_count=len(self.known),
+            count=len(self.rest),
+            parents=address(self.parents),
+            known=address(self.known),
+            joints=address(self.joints),
+            rest=address(self.rest),
+        )
+        self.result = header.sized(
+            header.Placed,
+            joints=address(self.placed),
+            vertices=address(self.vertices),
+            shares=address(self.shares),
+        )
+
+    def answer(self) -> Placed:
+        return Placed(self.placed, self.vertices, self.shares)
+
+
+class Sheet:
+    """The wishes for a map and what comes of them: structs, and the arrays they point into."""
+
+    def __init__(self, triangles: np.ndarray, uv, unwrapping: Unwrapping):
+        count = len(triangles)
+        self.given = as_array("uv", uv, np.float32, "tcx", (count, 3, 2))
+        self.uv = np.zeros((count, 3, 2), np.float32)
+        self.stretch = np.zeros(count, np.float32)
+        self.islands = np.zeros(count, np.int32)
+        self.options = unwrapping.struct()
+        self.options.uv = address(self.given)
+        self.result = header.sized(
+            header.Unwrapped,
+            uv=address(self.uv),
+            triangle_stretch=address(self.stretch),
+            triangle_islands=address(self.islands),
+        )
+
+    def answer(self) -> Unwrapped:
+        found = self.result
+        counts = ("islands", "restarted", "left", "flipped_before", "flipped")
+        figures = ("stretch_before", "stretch", "rest_stretch_before", "rest_stretch")
+        return Unwrapped(
+            self.uv,
+            self.stretch,
+            self.islands,
+            *(getattr(found, name) for name in counts),
+            *(known(getattr(found, name)) for name in figures),
+        )
+
+
+class Sight:
+    """Where bones go: the struct, and the arrays it points into."""
+
+    def __init__(self, bones: int):
+        self.flights, self.excesses, self.drifts, self.shares = (np.zeros(bones) for _ in range(4))
+        self.idle = np.zeros(bones, np.uint8)
+        self.limbs, self.foreign = (np.full(bones, -1, np.int32) for _ in range(2))
+        names = ("flights", "excesses", "drifts", "shares", "idle", "limbs", "foreign")
+        self.result = header.sized(header.Conduct, **{name: address(getattr(self, name)) for name in names})
+
+    def answer(self) -> Conduct:
+        found = self.result
+        return Conduct(
+            self.flights,
+            self.excesses,
+            self.drifts,
+            self.shares,
+            self.idle != 0,
+            self.limbs,
+            self.foreign,
+            found.limb_count,
+            found.torso,
+        )
 
 
 class Figures:

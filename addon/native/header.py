@@ -12,7 +12,22 @@ MESSAGE_LENGTH = 256
 MAX_INFLUENCES = 16
 MAX_BONES = 1024
 MAX_CORRECTIVES = 256
-STAGES = ("prepare", "start", "explore", "refine", "finish", "skeleton", "correct")
+STAGES = (
+    "prepare",
+    "start",
+    "explore",
+    "refine",
+    "finish",
+    "skeleton",
+    "correct",
+    "space",
+    "compress",
+    "unwrap",
+)
+MAX_VIRTUAL_BONES = 65536
+MAX_BLENDED = 4
+MAX_SUBJECTS = 4096
+JOINT_VERTICES = 8
 
 VERBS = (
     "decompose",
@@ -24,10 +39,18 @@ VERBS = (
     "prune_weights",
     "smooth_weights",
     "correct",
+    "animation_space",
+    "compress",
+    "drive",
+    "place_joints",
+    "unwrap",
+    "fuse",
+    "inspect",
+    "unite",
 )
 BONE_KINDS = ("rigid", "flexible")
 QUALITIES = ("draft", "normal", "best")
-REST_MODES = ("fixed", "kept", "free")
+REST_MODES = ("fixed", "kept", "free", "smooth")
 STARTS = ("grown", "faces", "spectral", "tried")
 CONNECTS = ("both", "overlap", "stable")
 RELOCATIONS = ("none", "some", "all")
@@ -35,6 +58,13 @@ BUDGET_KINDS = ("none", "rms", "maximum", "parts")
 JOINT_KINDS = ("root", "ball", "hinge", "stiff", "loose")
 SYMMETRIES = ("none", "found", "given")
 SUPPORTS = ("whole", "joints")
+SPACE_BONES = ("own", "padded")
+SPACE_FORMS = ("corrections", "positions")
+SOURCES = ("weights", "poses")
+METHODS = ("exact", "printed")
+DRIVEN_FORMS = ("whole", "joints", "found")
+UNWRAP_METHODS = ("isometric", "conformal")
+UNWRAP_PLACES = ("kept", "packed")
 
 GIVEN_TRANSFORMS = 1
 GIVEN_WEIGHTS = 2
@@ -91,6 +121,7 @@ class Settings(ctypes.Structure):
         ("budget_kind", ctypes.c_int64),
         ("budget", ctypes.c_double),
         ("smoothness", ctypes.c_double),
+        ("fairness", ctypes.c_double),
         ("until", ctypes.c_double),
         ("iterations", ctypes.c_int64),
         ("threads", ctypes.c_int64),
@@ -142,6 +173,7 @@ class Skeleton(ctypes.Structure):
         ("demanded", ctypes.c_void_p),
         ("forbidden", ctypes.c_void_p),
         ("held_joints", ctypes.c_void_p),
+        ("stiffness", ctypes.c_void_p),
         ("plane", ctypes.c_double * 4),
         ("parents", ctypes.c_void_p),
         ("joint_kinds", ctypes.c_void_p),
@@ -239,6 +271,178 @@ class Corrected(ctypes.Structure):
     ]
 
 
+class Space(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_int64),
+        ("influences", ctypes.c_int64),
+        ("given", ctypes.c_int64),
+        ("bones", ctypes.c_void_p),
+        ("corrections", ctypes.c_void_p),
+    ]
+
+
+class SpaceFit(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_int64),
+        ("bones", ctypes.c_int64),
+        ("form", ctypes.c_int64),
+        ("rest_exact", ctypes.c_int64),
+        ("rounds", ctypes.c_int64),
+        ("smoothness", ctypes.c_double),
+        ("damping", ctypes.c_double),
+        ("parents", ctypes.c_void_p),
+        ("joints", ctypes.c_void_p),
+    ]
+
+
+class Compression(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_int64),
+        ("virtual_bones", ctypes.c_int64),
+        ("masters", ctypes.c_int64),
+        ("influences", ctypes.c_int64),
+        ("source", ctypes.c_int64),
+        ("method", ctypes.c_int64),
+        ("affine", ctypes.c_int64),
+        ("refine", ctypes.c_int64),
+        ("tolerance", ctypes.c_double),
+    ]
+
+
+class Layers(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_int64),
+        ("count", ctypes.c_int64),
+        ("virtual_bones", ctypes.c_void_p),
+        ("virtual_weights", ctypes.c_void_p),
+        ("influence_bones", ctypes.c_void_p),
+        ("influence_weights", ctypes.c_void_p),
+        ("delta", ctypes.c_double),
+        ("dense_erms", ctypes.c_double),
+    ]
+
+
+class Driving(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_int64),
+        ("count", ctypes.c_int64),
+        ("joint_count", ctypes.c_int64),
+        ("form", ctypes.c_int64),
+        ("parents", ctypes.c_void_p),
+    ]
+
+
+class Driven(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_int64),
+        ("form", ctypes.c_int64),
+        ("joints", ctypes.c_void_p),
+        ("map", ctypes.c_void_p),
+        ("bare_erms", ctypes.c_double),
+        ("keyed_erms", ctypes.c_double),
+        ("whole_erms", ctypes.c_double),
+        ("joints_erms", ctypes.c_double),
+    ]
+
+
+class Subjects(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_int64),
+        ("count", ctypes.c_int64),
+        ("joined", ctypes.c_int64),
+        ("rest", ctypes.c_void_p),
+        ("subject", ctypes.c_void_p),
+    ]
+
+
+class United(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_int64),
+        ("root", ctypes.c_int64),
+        ("rest", ctypes.c_void_p),
+        ("parents", ctypes.c_void_p),
+        ("joints", ctypes.c_void_p),
+    ]
+
+
+class Bodies(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_int64),
+        ("known_count", ctypes.c_int64),
+        ("count", ctypes.c_int64),
+        ("parents", ctypes.c_void_p),
+        ("known", ctypes.c_void_p),
+        ("joints", ctypes.c_void_p),
+        ("rest", ctypes.c_void_p),
+    ]
+
+
+class Placed(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_int64),
+        ("joints", ctypes.c_void_p),
+        ("vertices", ctypes.c_void_p),
+        ("shares", ctypes.c_void_p),
+    ]
+
+
+class Unwrapping(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_int64),
+        ("method", ctypes.c_int64),
+        ("place", ctypes.c_int64),
+        ("iterations", ctypes.c_int64),
+        ("with_rest", ctypes.c_int64),
+        ("margin", ctypes.c_double),
+        ("uv", ctypes.c_void_p),
+    ]
+
+
+class Unwrapped(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_int64),
+        ("uv", ctypes.c_void_p),
+        ("triangle_stretch", ctypes.c_void_p),
+        ("triangle_islands", ctypes.c_void_p),
+        ("islands", ctypes.c_int64),
+        ("restarted", ctypes.c_int64),
+        ("left", ctypes.c_int64),
+        ("flipped_before", ctypes.c_int64),
+        ("flipped", ctypes.c_int64),
+        ("stretch_before", ctypes.c_double),
+        ("stretch", ctypes.c_double),
+        ("rest_stretch_before", ctypes.c_double),
+        ("rest_stretch", ctypes.c_double),
+    ]
+
+
+class Fusion(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_int64), ("count", ctypes.c_int64)]
+
+
+class Groups(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_int64),
+        ("count", ctypes.c_int64),
+        ("leaders", ctypes.c_void_p),
+    ]
+
+
+class Conduct(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_int64),
+        ("flights", ctypes.c_void_p),
+        ("excesses", ctypes.c_void_p),
+        ("drifts", ctypes.c_void_p),
+        ("shares", ctypes.c_void_p),
+        ("idle", ctypes.c_void_p),
+        ("limbs", ctypes.c_void_p),
+        ("foreign", ctypes.c_void_p),
+        ("limb_count", ctypes.c_int64),
+        ("torso", ctypes.c_int64),
+    ]
+
+
 class Request(ctypes.Structure):
     _fields_ = [
         ("struct_size", ctypes.c_int64),
@@ -247,6 +451,7 @@ class Request(ctypes.Structure):
         ("settings", ctypes.POINTER(Settings)),
         ("rig", ctypes.POINTER(Rig)),
         ("skeleton", ctypes.POINTER(Skeleton)),
+        ("space", ctypes.POINTER(Space)),
         ("evaluation", ctypes.POINTER(Evaluation)),
         ("options", ctypes.c_void_p),
         ("result", ctypes.c_void_p),
@@ -267,6 +472,21 @@ STRUCTS = {
     "ossify_smoother": Smoother,
     "ossify_correction": Correction,
     "ossify_corrected": Corrected,
+    "ossify_space": Space,
+    "ossify_space_fit": SpaceFit,
+    "ossify_compression": Compression,
+    "ossify_layers": Layers,
+    "ossify_driving": Driving,
+    "ossify_driven": Driven,
+    "ossify_subjects": Subjects,
+    "ossify_united": United,
+    "ossify_bodies": Bodies,
+    "ossify_placed": Placed,
+    "ossify_unwrapping": Unwrapping,
+    "ossify_unwrapped": Unwrapped,
+    "ossify_fusion": Fusion,
+    "ossify_groups": Groups,
+    "ossify_conduct": Conduct,
     "ossify_request": Request,
 }
 
@@ -281,6 +501,10 @@ def declare(lib: ctypes.CDLL) -> None:
         "ossify_version": (ctypes.c_char_p,),
         "ossify_default_settings": (None, ctypes.c_void_p),
         "ossify_default_correction": (None, ctypes.c_void_p),
+        "ossify_default_space_fit": (None, ctypes.c_void_p),
+        "ossify_default_compression": (None, ctypes.c_void_p),
+        "ossify_default_driving": (None, ctypes.c_void_p),
+        "ossify_default_unwrapping": (None, ctypes.c_void_p),
         "ossify_run": (ctypes.c_int64, request, info),
         "ossify_start": (job, request, info),
         "ossify_job_poll": (None, job, ctypes.POINTER(Progress)),

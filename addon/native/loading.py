@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import functools
 import importlib.util
+import mmap
 import os
 import platform
 import re
@@ -18,6 +19,7 @@ from .errors import LibraryError
 
 PLATFORMS = ("linux-x64", "windows-x64", "windows-arm64", "macos-arm64", "macos-x64")
 _ADDON = Path(__file__).resolve().parents[1]
+_LOAD_BYTES = 256 << 20  # of addresses, twice what was seen: OpenBLAS ends the process when it gets none
 
 
 def library_name() -> str:
@@ -79,7 +81,18 @@ def _manifest_version() -> str | None:
     return None
 
 
+def _refuse_little_memory() -> None:
+    try:
+        mmap.mmap(-1, _LOAD_BYTES).close()
+    except (OSError, MemoryError, ValueError):
+        raise LibraryError(
+            f"Too little memory is left to load libossify, which takes {_LOAD_BYTES >> 20} MB of addresses:"
+            " end other programs, or raise the limit that this one runs under."
+        ) from None
+
+
 def _load(path: Path) -> ctypes.CDLL:
+    _refuse_little_memory()
     try:
         if sys.platform == "win32":
             os.add_dll_directory(str(path.parent))  # OpenBLAS lies beside it

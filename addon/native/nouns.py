@@ -22,13 +22,21 @@ _WORDS = {
     "relocate": header.RELOCATIONS,
     "connect": header.CONNECTS,
 }
-_REALS = ("budget", "smoothness", "until", "start_tolerance")
+_REALS = ("budget", "smoothness", "fairness", "until", "start_tolerance")
 _FLAGS = ("locality", "jointed")
 
 
 _CORRECTION_WORDS = {"budget_kind": header.BUDGET_KINDS[:3], "support": header.SUPPORTS}
+_DRIVING_WORDS = {"form": header.DRIVEN_FORMS}
 _CORRECTION_REALS = ("budget", "smoothness")
 _CORRECTION_FLAGS = ("solve_rest", "refine")
+
+_COMPRESSION_WORDS = {"source": header.SOURCES, "method": header.METHODS}
+_COMPRESSION_REALS = ("tolerance",)
+_COMPRESSION_FLAGS = ("affine", "refine")
+_UNWRAP_WORDS = {"method": header.UNWRAP_METHODS, "place": header.UNWRAP_PLACES}
+_UNWRAP_REALS = ("margin",)
+_UNWRAP_FLAGS = ("with_rest",)
 
 
 def _with_defaults(noun, defaults: ctypes.Structure, words: dict, flags: tuple[str, ...]) -> None:
@@ -70,6 +78,7 @@ class Settings:
     budget_kind: str | None = None  # "none", "rms", "maximum", "parts"
     budget: float | None = None
     smoothness: float | None = None
+    fairness: float | None = None
     until: float | None = None
     iterations: int | None = None
     threads: int | None = None
@@ -113,6 +122,37 @@ class Correction:
         return _fill(struct, self, _CORRECTION_WORDS, _CORRECTION_REALS, _CORRECTION_FLAGS, "correction.")
 
 
+@dataclasses.dataclass
+class Driving:
+    """The wishes of ossify_driving; those not given take the library's defaults."""
+
+    count: int | None = None
+    joint_count: int | None = None
+    form: str | None = None  # "whole", "joints", "found"
+
+    def __post_init__(self):
+        defaults = header.Driving()
+        library().ossify_default_driving(ctypes.byref(defaults))
+        _with_defaults(self, defaults, _DRIVING_WORDS, ())
+
+    def struct(self) -> header.Driving:
+        struct = header.Driving()
+        library().ossify_default_driving(ctypes.byref(struct))
+        return _fill(struct, self, _DRIVING_WORDS, (), (), "driving.")
+
+
+class Driven(NamedTuple):
+    """How correctives follow the bones, and what that is worth on frames that were left out."""
+
+    form: str  # "whole": all joints drive every field; "joints": one each
+    joints: np.ndarray  # [n] the bone whose joint drives a field, -1: all
+    map: np.ndarray  # [n][b][9] coefficient = sum of map times the entries of R(parent)^-1 R(bone) - I
+    bare_erms: float | None  # without fields; None: there are too few frames to leave any out
+    keyed_erms: float | None  # with the best coefficients
+    whole_erms: float | None
+    joints_erms: float | None
+
+
 class Corrected(NamedTuple):
     """What correctives there are, and what each is worth."""
 
@@ -121,7 +161,157 @@ class Corrected(NamedTuple):
     bare_erms: float  # of the rig without correctives
 
 
+_SPACE_WORDS = {"bones": header.SPACE_BONES, "form": header.SPACE_FORMS}
+_SPACE_REALS = ("smoothness", "damping")
+_SPACE_FLAGS = ("rest_exact",)
+
+
+@dataclasses.dataclass
+class SpaceFit:
+    """The wishes of ossify_space_fit; those not given take the library's defaults."""
+
+    bones: str | None = None  # "own", "padded"
+    form: str | None = None  # "corrections", "positions"
+    rest_exact: bool | None = None
+    rounds: int | None = None
+    smoothness: float | None = None
+    damping: float | None = None
+
+    def __post_init__(self):
+        defaults = header.SpaceFit()
+        library().ossify_default_space_fit(ctypes.byref(defaults))
+        _with_defaults(self, defaults, _SPACE_WORDS, _SPACE_FLAGS)
+
+    def struct(self) -> header.SpaceFit:
+        struct = header.SpaceFit()
+        library().ossify_default_space_fit(ctypes.byref(struct))
+        return _fill(struct, self, _SPACE_WORDS, _SPACE_REALS, _SPACE_FLAGS, "space_fit.")
+
+
+class Space(NamedTuple):
+    """What each bone adds to linear blend skinning: animation space."""
+
+    bones: np.ndarray  # [v][k], -1 unused
+    corrections: np.ndarray  # [v][k][4] in coordinates of the rest
+
+    def weights(self, rig: Rig) -> np.ndarray:
+        """[v][k] of linear blend skinning, for its bones"""
+        rows = np.arange(len(self.bones))[:, None]
+        return np.where(self.bones < 0, 0, rig.dense_weights()[rows, self.bones])
+
+    def positions(self, rig: Rig) -> np.ndarray:
+        """[v][k][4] p of v = sum_k transforms[bone] p"""
+        rest = np.concatenate([rig.rest, np.ones_like(rig.rest[:, :1])], 1).astype(np.float64)
+        return self.weights(rig)[:, :, None] * rest[:, None] + self.corrections
+
+
+@dataclasses.dataclass
+class Compression:
+    """The wishes of ossify_compression; those not given take the library's defaults."""
+
+    virtual_bones: int | None = None
+    masters: int | None = None
+    influences: int | None = None
+    source: str | None = None  # "weights", "poses"
+    method: str | None = None  # "exact", "printed"
+    affine: bool | None = None
+    refine: bool | None = None
+    tolerance: float | None = None
+
+    def __post_init__(self):
+        defaults = header.Compression()
+        library().ossify_default_compression(ctypes.byref(defaults))
+        _with_defaults(self, defaults, _COMPRESSION_WORDS, _COMPRESSION_FLAGS)
+
+    def struct(self) -> header.Compression:
+        struct = header.Compression()
+        library().ossify_default_compression(ctypes.byref(struct))
+        return _fill(struct, self, _COMPRESSION_WORDS, _COMPRESSION_REALS, _COMPRESSION_FLAGS, "compression.")
+
+
+class United(NamedTuple):
+    """What belongs to each of several subjects that share a rig."""
+
+    rest: np.ndarray  # [s][v][3] as corrected
+    parents: np.ndarray | None  # [b], -1 at the root; None: not joined
+    joints: np.ndarray | None  # [s][b][3] to the parent, in rest; the root's own origin
+    root: int | None
+
+
+class Placed(NamedTuple):
+    """Joints in new bodies, and the few vertices whose sum each is."""
+
+    joints: np.ndarray  # [n][b][3]
+    vertices: np.ndarray  # [b][8], -1 unused; none where only one body was known
+    shares: np.ndarray  # [b][8] sum 1, of any sign
+
+
+class Layers(NamedTuple):
+    """Virtual bones between the masters and the vertices."""
+
+    virtual_bones: np.ndarray  # [m][c] masters of each, strongest first, -1 unused
+    virtual_weights: np.ndarray  # [m][c], 0 unused, sum 1
+    influence_bones: np.ndarray  # [v][k] virtual bones of a vertex, strongest first, -1 unused
+    influence_weights: np.ndarray  # [v][k], 0 unused, sum 1
+    delta: float  # 1000 Delta_W, or 1000 Delta_E from poses
+    dense_erms: float | None  # of dense weights on the same bones; None from weights
+
+    def transforms(self, masters: np.ndarray) -> np.ndarray:
+        """[f][m][3][4] of the virtual bones, from those of the masters"""
+        shares = np.zeros((len(self.virtual_bones), masters.shape[1]))
+        rows = np.broadcast_to(np.arange(len(shares))[:, None], self.virtual_bones.shape)
+        used = self.virtual_bones >= 0
+        np.add.at(shares, (rows[used], self.virtual_bones[used]), self.virtual_weights[used])
+        return np.einsum("jb,fbrc->fjrc", shares, masters)
+
+
+@dataclasses.dataclass
+class Unwrapping:
+    """The wishes of ossify_unwrapping; those not given take the library's defaults."""
+
+    method: str | None = None  # "isometric", "conformal"
+    place: str | None = None  # "kept", "packed"
+    iterations: int | None = None
+    with_rest: bool | None = None
+    margin: float | None = None
+
+    def __post_init__(self):
+        defaults = header.Unwrapping()
+        library().ossify_default_unwrapping(ctypes.byref(defaults))
+        _with_defaults(self, defaults, _UNWRAP_WORDS, _UNWRAP_FLAGS)
+
+    def struct(self) -> header.Unwrapping:
+        struct = header.Unwrapping()
+        library().ossify_default_unwrapping(ctypes.byref(struct))
+        return _fill(struct, self, _UNWRAP_WORDS, _UNWRAP_REALS, _UNWRAP_FLAGS, "unwrapping.")
+
+
+class Unwrapped(NamedTuple):
+    """A map for a motion, and how it stretches: percent by which Sander's L2 stretch is above 1."""
+
+    uv: np.ndarray  # [t][3][2]
+    triangle_stretch: np.ndarray  # [t] root mean square over the frames, 1 at best
+    triangle_islands: np.ndarray  # [t]
+    islands: int
+    restarted: int  # islands that had flips, and began as a disc
+    left: int  # islands that had flips and no disc can become: as they were
+    flipped_before: int  # triangles that lie the other way than their island, or have no area in the map
+    flipped: int
+    stretch_before: float | None  # mean over the frames
+    stretch: float | None
+    rest_stretch_before: float | None  # None: without a rest pose
+    rest_stretch: float | None
+
+
 HELD = ("held_transforms", "held_vertices", "held_groups", "held_rest")
+
+
+def dense(bones: np.ndarray, weights: np.ndarray, count: int, dtype=np.float32) -> np.ndarray:
+    """[v][b] of [v][k] bones, -1 unused, and their weights"""
+    result = np.zeros((len(bones), count), dtype)
+    rows, columns = np.nonzero(bones >= 0)
+    result[rows, bones[rows, columns]] = weights[rows, columns]
+    return result
 
 
 @dataclasses.dataclass
@@ -157,18 +347,20 @@ class Rig:
         """The same arrays, nothing of them held."""
         return dataclasses.replace(self, **dict.fromkeys(HELD))
 
+    def widened(self, influences: int) -> Rig:
+        """The same with room for so many influences a vertex."""
+        more = max(influences - np.shape(self.influence_bones)[1], 0)
+        bones = np.pad(self.influence_bones, ((0, 0), (0, more)), constant_values=-1)
+        weights = np.pad(self.influence_weights, ((0, 0), (0, more)))
+        return dataclasses.replace(self, influence_bones=bones, influence_weights=weights)
+
     def bare(self) -> Rig:
         """The same without correctives."""
         return dataclasses.replace(self, fields=None, coefficients=None)
 
     def dense_weights(self) -> np.ndarray:
         """[v][b] float32"""
-        vertices, influences = self.influence_bones.shape
-        dense = np.zeros((vertices, self.bones), np.float32)
-        rows = np.repeat(np.arange(vertices), influences).reshape(vertices, influences)
-        used = self.influence_bones >= 0
-        np.add.at(dense, (rows[used], self.influence_bones[used]), self.influence_weights[used])
-        return dense
+        return dense(self.influence_bones, self.influence_weights, self.bones)
 
 
 class Progress(NamedTuple):
@@ -233,6 +425,20 @@ class Wishes:
     plane: tuple[float, float, float, float] | None = None  # n.x = d, n of length 1
     demanded: Sequence[tuple[int, int]] = ()  # bones that must be joined
     forbidden: Sequence[tuple[int, int]] = ()  # bones that must not be
+
+
+class Conduct(NamedTuple):
+    """Where the bones of a skeleton go when it plays; lengths in percent of the size."""
+
+    flights: np.ndarray  # [b] largest distance from the bone's head to the vertices it is strongest on
+    excesses: np.ndarray  # [b] the same less the distance in rest
+    drifts: np.ndarray  # [b] how far the bone and its parent pull the joint apart, root mean square
+    shares: np.ndarray  # [b] of the vertices, those that the bone is strongest on
+    idle: np.ndarray  # [b] whether that is next to none
+    limbs: np.ndarray  # [b] the limb that it is in, -1 none
+    foreign: np.ndarray  # [b] the bone of another limb that it hangs from, on the way to the torso; -1 none
+    limb_count: int
+    torso: int
 
 
 class Skeleton(NamedTuple):

@@ -6,6 +6,7 @@ A verb is called, which returns when it is done, or started as a job (job.py).
 from __future__ import annotations
 
 import ctypes
+import dataclasses
 import functools
 import time
 from collections.abc import Callable
@@ -13,11 +14,36 @@ from collections.abc import Callable
 import numpy as np
 
 from . import header
-from .arguments import address, as_array, flag, noun, real, whole
-from .call import Call, Figures, Room, Worth, progress_of
+from .arguments import address, as_array, flag, items, noun, real, whole
+from .call import (
+    Call,
+    Crowd,
+    Family,
+    Figures,
+    Folds,
+    Following,
+    Room,
+    Sheet,
+    Sight,
+    Slots,
+    Worth,
+    progress_of,
+)
 from .errors import refuse
 from .loading import library
-from .nouns import Correction, Progress, Rig, Settings, Skeleton, Wishes
+from .nouns import (
+    Compression,
+    Correction,
+    Driving,
+    Progress,
+    Rig,
+    Settings,
+    Skeleton,
+    Space,
+    SpaceFit,
+    Unwrapping,
+    Wishes,
+)
 
 Watch = Callable[[Progress], object]
 
@@ -92,15 +118,17 @@ def articulate(
     settings: Settings | None = None,
     stretch: bool = False,
     held_joints=None,
+    stiffness=None,
 ) -> Call:
     """Refits a whole rig so that its bones only turn about the skeleton's joints; roots also move.
 
     Gives the rig, the skeleton and how it went. With `stretch`, joints may slide along the line from their
-    parent's joint. held_joints [b]: true where the joint to the parent stays where it is.
+    parent's joint. held_joints [b]: true where the joint to the parent stays where it is. stiffness [b]:
+    above 0 where that joint does not hold, but is pulled together so strongly.
     """
     call = Call(rest, frames, triangles, settings)
     call.make_room(noun("rig", rig, Rig))
-    call.room = Room.holding(skeleton, call.rig.bones, stretch, held_joints)
+    call.room = Room.holding(skeleton, call.rig.bones, stretch, held_joints, stiffness)
     return call
 
 
@@ -221,14 +249,194 @@ def correct(
     return call
 
 
+@_verb(lambda call, seconds: (call.rig_found(), call.space_found(), call.info_found(seconds)))
+def animation_space(
+    rest,
+    frames,
+    triangles,
+    rig: Rig,
+    fit: SpaceFit | None = None,
+    settings: Settings | None = None,
+    space: Space | None = None,
+    parents=None,
+    joints=None,
+) -> Call:
+    """A rest position of every vertex for each of its bones, as corrections of a whole rig; and how it went.
+
+    With a space, its corrections stay and the bones are solved, from those of the rig on. With parents [b]
+    and joints [b][3], bones that are solved only turn about their joints; roots (-1) also move.
+    """
+    fit = noun("fit", fit, SpaceFit, optional=True)
+    call = Call(rest, frames, triangles, settings)
+    call.make_room(_whole(rig, "has an animation space").bare())
+    call.slots = Slots(call, space, call.rig.influences)
+    call.options = fit.struct()
+    call.slots.hang(call.options, call.rig.bones, parents, joints)
+    return call
+
+
+def _dense(rig: Rig) -> Rig:
+    """With room for all of its bones a vertex."""
+    bones = as_array("rig.influence_bones", rig.influence_bones, np.int32, "vk", (None, None))
+    weights = as_array("rig.influence_weights", rig.influence_weights, np.float32, "vk", bones.shape)
+    return dataclasses.replace(rig, influence_bones=bones, influence_weights=weights).widened(rig.bones)
+
+
+@_verb(lambda call, seconds: (call.rig_found(), call.layers_found(), call.info_found(seconds)))
+def compress(
+    rest,
+    frames,
+    triangles,
+    rig: Rig,
+    compression: Compression | None = None,
+    settings: Settings | None = None,
+) -> Call:
+    """Weights of many bones as two layers of few: the rig, its virtual bones, and how it went.
+
+    The rig may have any number of influences a vertex. Its own motion need not be there: without frames and
+    transforms the weights alone are met. Without virtual bones the rig comes back with dense weights.
+    """
+    compression = noun("compression", compression, Compression, optional=True)
+    noun("rig", rig, Rig)
+    if frames is None and rig.transforms is None and rest is not None:
+        rig = dataclasses.replace(rig, transforms=np.tile(np.eye(3, 4), (1, max(rig.bones, 1), 1, 1)))
+        frames = [rest]
+    call = Call(rest, frames, triangles, settings)
+    call.settings.bones = call.settings.influences = 1  # room for the rig and no more
+    rig = _whole(rig, "can be compressed")
+    if whole("virtual_bones", compression.virtual_bones, "compression.") == 0:
+        rig = _dense(rig)
+    call.make_room(rig, most=header.MAX_BONES)
+    call.folds = Folds(call.shape[1], compression)
+    call.options, call.result = call.folds.options, call.folds.result
+    return call
+
+
+@_verb(lambda call, seconds: (call.rig_found(), call.following_found(), call.info_found(seconds)))
+def drive(
+    rest,
+    frames,
+    triangles,
+    rig: Rig,
+    parents,
+    driving: Driving | None = None,
+    settings: Settings | None = None,
+) -> Call:
+    """The rig with correctives that follow the bones, how they do, and what that is worth on frames left out.
+
+    parents [b], -1 at a root. The rig's coefficients are those that its transforms drive.
+    """
+    driving = noun("driving", driving, Driving, optional=True)
+    call = Call(rest, frames, triangles, settings)
+    counts = (whole(name, getattr(driving, name), "driving.") for name in ("count", "joint_count"))
+    room = min(max(*counts, 0), header.MAX_CORRECTIVES)
+    call.make_room(_whole(rig, "can be driven").bare(), correctives=room)
+    call.following = Following(call, driving, parents)
+    call.options, call.result = call.following.options, call.following.result
+    return call
+
+
+@_verb(lambda call, seconds: (call.rig_found(), call.united_found(), call.info_found(seconds)))
+def unite(
+    rest,
+    frames,
+    subject,
+    triangles=None,
+    settings: Settings | None = None,
+    joined: bool = True,
+    rig: Rig | None = None,
+) -> Call:
+    """One rig for several subjects: the rig, what belongs to each subject, and how it went.
+
+    rest [s][v][3], frames [f][v][3], subject [f] whose frame it is. Transforms go from its own rest. joined:
+    bones are joined to one tree, with joints of each subject's own. A rig gives weights to start from.
+    """
+    rest = as_array("rest", rest, np.float32, "svx", (None, None, 3))
+    if not len(rest):
+        refuse("rest holds no subject: at least one is needed.")
+    call = Call(rest[0], frames, triangles, settings)
+    call.make_room(noun("rig", rig, Rig, optional=True).released())
+    call.crowd = Crowd(call, rest, subject, joined)
+    call.options, call.result = call.crowd.options, call.crowd.result
+    return call
+
+
+@_verb(lambda call, _seconds: call.placed_found())
+def place_joints(
+    rig: Rig, parents, known, joints, rest, triangles=None, settings: Settings | None = None
+) -> Call:
+    """The skeleton of known bodies put into others that have the same vertices in the same order.
+
+    Of the rig the weights alone are read. parents [b], -1: none; known [s][v][3] and their joints [s][b][3];
+    rest [n][v][3], the bodies that shall have them.
+    """
+    noun("rig", rig, Rig)
+    known = as_array("known", known, np.float32, "svx", (None, None, 3))
+    if not len(known):
+        refuse("known holds no body: at least one with joints is needed.")
+    if rig.influence_bones is None or rig.influence_weights is None:
+        refuse("The rig lacks weights: they tell which surface is around a joint.")
+    bones = max(len(items("parents", parents)), 1)
+    still = np.tile(np.eye(3, 4), (1, bones, 1, 1))
+    call = Call(known[0], None, triangles, settings, frame_count=1)
+    call.settings.bones = call.settings.influences = 1  # room for the rig and no more
+    call.make_room(Rig(still, rig.influence_bones, rig.influence_weights, known[0]))
+    call.family = Family(call.shape[1], bones, parents, known, joints, rest)
+    call.options, call.result = call.family.options, call.family.result
+    return call
+
+
+@_verb(lambda call, seconds: (call.sheet.answer(), call.info_found(seconds)))
+def unwrap(
+    rest, frames, triangles, uv, unwrapping: Unwrapping | None = None, settings: Settings | None = None
+) -> Call:
+    """A map relaxed for all frames at once, from uv [t][3][2] on, and how it went. No rig is needed."""
+    unwrapping = noun("unwrapping", unwrapping, Unwrapping, optional=True)
+    call = Call(rest, frames, triangles, settings)
+    if call.triangles is None:
+        refuse("triangles are missing: only a surface can be unwrapped.")
+    call.sheet = Sheet(call.triangles, uv, unwrapping)
+    call.options, call.result = call.sheet.options, call.sheet.result
+    return call
+
+
+@_verb(lambda call, _seconds: call.leaders)
+def fuse(rest, frames, triangles, rig: Rig, count: int = 0, settings: Settings | None = None) -> Call:
+    """[b] the bone that leads the group that a bone is in: groups are what an animator would rig as one bone.
+
+    `count` says how many there shall be, 0: as many as there are joints worth having.
+    """
+    call = Call(rest, frames, triangles, settings)
+    call.settings.bones = call.settings.influences = 1  # room for the rig and no more
+    call.make_room(_whole(rig, "has bones to fuse").released())
+    call.leaders = np.zeros(call.rig.bones, np.int32)
+    call.options = header.sized(header.Fusion, count=whole("count", count, ""))
+    call.result = header.sized(header.Groups, leaders=address(call.leaders))
+    return call
+
+
+@_verb(lambda call, _seconds: call.sight.answer())
+def inspect(rest, frames, triangles, rig: Rig, skeleton: Skeleton, settings: Settings | None = None) -> Call:
+    """Where the bones of a skeleton go when it plays."""
+    call = Call(rest, frames, triangles, settings)
+    call.settings.bones = call.settings.influences = 1
+    call.make_room(_whole(rig, "can be inspected").released())
+    call.room = Room.holding(skeleton, call.rig.bones, False)
+    call.sight = Sight(call.rig.bones)
+    call.result = call.sight.result
+    return call
+
+
 @_verb(lambda call, _seconds: call.figures.answer())
-def evaluate(rest, frames, rig: Rig, replay: bool = True, triangles=None) -> Call:
+def evaluate(rest, frames, rig: Rig, replay: bool = True, triangles=None, space: Space | None = None) -> Call:
     """Replays the rig and measures it against the frames; replay=False leaves the replayed frames out.
 
-    Only with triangles is there a surface to measure.
+    Only with triangles is there a surface to measure. A space is replayed with the rig.
     """
     call = Call(rest, frames, triangles, None)
     call.settings.bones = call.settings.influences = 1  # room for the rig and no more
-    call.make_room(_whole(rig, "can be evaluated").released())
+    call.make_room(_whole(rig, "can be evaluated").released(), most=header.MAX_BONES)
     call.figures = Figures(call.frames, flag("replay", replay, ""), call.triangles is not None)
+    if space is not None:
+        call.slots = Slots(call, space, 0)
     return call

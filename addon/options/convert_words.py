@@ -1,7 +1,8 @@
 """What the settings of a conversion are called: names, tooltips, items and limits, for the screen and the
 command line.
 
-The defaults are those of Options, and a default says what kind of property it is.
+The defaults are those of Options, and a default says what kind of property it is. "unsaid" is the value of a
+flag that is given without one.
 """
 
 from __future__ import annotations
@@ -121,6 +122,43 @@ CONVERT_WORDS = {
         "max": native.MAX_INFLUENCES,
         "soft_max": 8,
     },
+    "correctives": {
+        "name": "Correctives",
+        "description": "Shape keys for what bones cannot show: muscle, wrinkles and folds",
+        "items": [
+            ("OFF", "Off", "Bones alone"),
+            ("KEYED", "Keyed", "Each with keys for this motion: the closest fit"),
+            (
+                "DRIVEN",
+                "Driven",
+                "They follow how the bones are turned, also in poses that nobody has seen",
+            ),
+            (
+                "AUTO",
+                "Automatic",
+                "None where bones are cheaper; driven where that serves frames it has not seen, else keyed",
+            ),
+        ],
+    },
+    "corrective_count": {
+        "name": "How Many",
+        "description": "Of correctives that act everywhere; of those for one joint each there may be four"
+        " times as many",
+        "min": 1,
+        "max": native.MAX_CORRECTIVES,
+        "soft_max": 20,
+    },
+    "virtual_bones": {
+        "name": "Virtual Bones",
+        "description": (
+            "Bones that blend the others and move the vertices for them: a smaller error with the same"
+            " controls; 0 for none, 100 is a good number"
+        ),
+        "min": 0,
+        "max": native.MAX_BONES,
+        "soft_max": 500,
+        "unsaid": 100,
+    },
     "quality": {
         "name": "Quality",
         "description": "How long the solver looks for a better rig",
@@ -134,12 +172,20 @@ CONVERT_WORDS = {
         "name": "Local Weights",
         "description": "Every bone moves one connected part of the surface, and nothing far away from it",
     },
-    "smoothness": {
-        "name": "Smoothness",
-        "description": "How strongly weights follow their neighbours; needs local weights",
+    "fairness": {
+        "name": "Fairness",
+        "description": (
+            "How much a smooth skin counts beside small distances: vertices that are off alike look better"
+            " than vertices that are off apart, which show as cracks and ridges; 0 looks at distances alone"
+        ),
         "min": 0,
         "max": 1000,
-        "soft_max": 10,
+        "soft_max": 30,
+    },
+    "keep_volume": {
+        "name": "Keep Volume",
+        "description": "Joints keep their volume when they bend or twist: one more modifier after the"
+        " armature, fitted to the motion, with a strength. Exports carry the plain skin",
     },
     "rest": {
         "name": "Rest Shape",
@@ -152,11 +198,16 @@ CONVERT_WORDS = {
     },
     "rest_frame": {"name": "Rest Frame", "description": "The frame in which the mesh is at rest", **_FRAMES},
     "rest_correction": {
-        "name": "Rest Correction",
+        "name": "Rest Pose",
         "description": "Whether the solver may move the vertices of the rest shape to lower the error",
         "items": [
-            ("FIXED", "None", "The rest shape is kept as it is"),
-            ("KEPT", "Near", "Vertices move a little, and the rest shape still counts as a pose"),
+            ("FIXED", "Untouched", "The rest shape is kept as it is"),
+            ("SMOOTH", "Smooth", "The rest shape moves as a whole, neighbours together: no dents, no ridges"),
+            (
+                "KEPT",
+                "Near",
+                "Every vertex may move a little by itself; the rest shape still counts as a pose",
+            ),
             ("FREE", "Free", "Vertices move as far as the frames ask for"),
         ],
     },
@@ -191,6 +242,10 @@ CONVERT_WORDS = {
             ),
         ],
     },
+    "each": {
+        "name": "One Rig for Each",
+        "description": "Every selected object becomes a rig of its own; else one rig moves them all",
+    },
     "nla": {"name": "Push to NLA", "description": "Lay the actions into NLA tracks, one for each"},
     "keys": {
         "name": "Keys",
@@ -203,13 +258,22 @@ CONVERT_WORDS = {
     "key_tolerance": {
         "name": "Tolerance",
         "description": (
-            "The most that leaving out keys may move any vertex, in percent of the object's size"
+            "How far leaving out keys may move vertices, in percent of the object's size: with straight"
+            " lines none is moved further, with curves 99 in 100, and none three times as far"
         ),
         "min": 0.0001,
         "max": 10,
         "soft_max": 1,
         "precision": 3,
         "subtype": "PERCENTAGE",
+    },
+    "key_shape": {
+        "name": "Between Keys",
+        "description": "What joins the keys",
+        "items": [
+            ("BEZIER", "Curves", "Bezier curves with handles: a third to a half of the keys, easy to edit"),
+            ("LINEAR", "Straight Lines", "Linear interpolation: what every program reads the same way"),
+        ],
     },
     "hide_source": {"name": "Hide Source", "description": "Hide the source meshes when the rig is made"},
     "keep_motion": {

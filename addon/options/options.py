@@ -12,8 +12,27 @@ import math
 from .. import native
 
 
+def plain(value):
+    """A value of a property without its owner."""
+    return value if isinstance(value, (bool, int, float, str)) else tuple(value)
+
+
+class _Stored:
+    """What Blender stores under the same names, on a scene or on a rig."""
+
+    @classmethod
+    def of(cls, settings):
+        """As they are there; what is not stored, as the path of a cache, has its default."""
+        names = [field.name for field in dataclasses.fields(cls) if hasattr(settings, field.name)]
+        return cls(**{name: plain(getattr(settings, name)) for name in names})
+
+    def store(self, settings) -> None:
+        for field in dataclasses.fields(self):
+            setattr(settings, field.name, getattr(self, field.name))
+
+
 @dataclasses.dataclass
-class Options:
+class Options(_Stored):
     bones_by: str = "COUNT"  # COUNT, BUDGET, PARTS
     bones: int = 24
     budget: float = 0.25  # percent of the size
@@ -25,20 +44,26 @@ class Options:
     root_place: tuple[float, float, float] = (0.0, 0.0, 0.0)  # in the scene
     symmetry: str = "FOUND"  # NONE, FOUND, X
     influences: int = 4
+    virtual_bones: int = 0  # 0: vertices follow the bones themselves
+    correctives: str = "OFF"  # OFF, KEYED, DRIVEN, AUTO
+    corrective_count: int = 5
     quality: str = "NORMAL"  # DRAFT, NORMAL, BEST
     locality: bool = True
-    smoothness: float = 1.0
+    fairness: float = 0.0
     rest: str = "UNDEFORMED"  # UNDEFORMED, FRAME, SYNTHESISED
     rest_frame: int = 1
-    rest_correction: str = "KEPT"  # FIXED, KEPT, FREE
+    rest_correction: str = "KEPT"  # FIXED, SMOOTH, KEPT, FREE
+    keep_volume: bool = False
     frames: str = "SCENE"  # SCENE, PREVIEW, CUSTOM, POSES
     frame_start: int = 1
     frame_end: int = 250
     frame_step: int = 1
     clips: str = "ONE"  # ONE, MARKERS, TAKES
+    each: bool = False  # object has a rig of its own
     nla: bool = False
     keys: str = "REDUCED"  # EVERY, REDUCED
     key_tolerance: float = 0.1  # percent of the size
+    key_shape: str = "BEZIER"  # BEZIER, LINEAR
     hide_source: bool = True
     keep_motion: str = "AUTO"  # AUTO, PACKED, FILE, NONE
     seed: int = 0
@@ -56,7 +81,7 @@ class Options:
             quality=self.quality.lower(),
             rest_mode="free" if self.rest == "SYNTHESISED" else self.rest_correction.lower(),
             locality=self.locality,
-            smoothness=self.smoothness if self.locality else 0.0,
+            fairness=self.fairness,
             seed=self.seed,
             threads=self.threads,
             jointed=self.skeleton != "NONE" and self.bones_by == "COUNT",
@@ -75,7 +100,7 @@ FIELDS = tuple(field.name for field in dataclasses.fields(Options))
 _PRESET_DEFAULTS = {
     name: getattr(Options, name)
     for name in (
-        "bones_by bones budget budget_of bones_most bone_kind skeleton influences quality locality smoothness"
+        "bones_by bones budget budget_of bones_most bone_kind skeleton influences quality locality fairness"
         " rest_correction keys key_tolerance"
     ).split()
 }
@@ -84,12 +109,19 @@ PRESETS = {
     "CLOTH": (
         "Cloth",
         "Many small rigid bones with soft weights, for flags, curtains and dresses",
-        {"bones": 48, "skeleton": "NONE", "smoothness": 2.0},
+        {"bones": 48, "skeleton": "NONE", "influences": 8, "fairness": 10.0, "rest_correction": "SMOOTH"},
     ),
     "FACE": (
         "Face",
         "More bones, and a rest shape that is not touched, for shape keys and expressions",
-        {"bones": 40, "skeleton": "NONE", "rest_correction": "FIXED", "key_tolerance": 0.02},
+        {
+            "bones": 40,
+            "skeleton": "NONE",
+            "influences": 8,
+            "fairness": 10.0,
+            "rest_correction": "FIXED",
+            "key_tolerance": 0.02,
+        },
     ),
     "FIDELITY": (
         "Highest Fidelity",
@@ -100,7 +132,7 @@ PRESETS = {
             "skeleton": "NONE",
             "influences": 8,
             "quality": "BEST",
-            "rest_correction": "FREE",
+            "rest_correction": "SMOOTH",
             "keys": "EVERY",
         },
     ),
@@ -155,15 +187,22 @@ def contradiction(settings, scene=None) -> str | None:
         return "Shape keys as poses have no frames to take the rest shape from: choose the undeformed mesh."
     if settings.frames == "POSES" and settings.clips != "ONE":
         return "Shape keys as poses have no time to divide: choose one clip, or frames."
+    if settings.each and settings.clips == "TAKES":
+        return "Takes of one mesh are one rig: choose other clips, or one rig for all objects."
+    if settings.correctives != "OFF" and (settings.virtual_bones or settings.keep_volume):
+        other = "Virtual bones" if settings.virtual_bones else "Keep Volume"
+        return f"{other} and correctives are two ways to show what bones miss: choose one of them."
     if settings.bone_kind == "FLEXIBLE" and settings.skeleton not in ("NONE", "AUTO"):
         return "Flexible bones stretch and shear, and joints do not: choose rigid bones, or no skeleton."
+    if settings.keep_volume and settings.virtual_bones:
+        return "Keep Volume and virtual bones are two ways to make up for few bones: choose one of them."
     if settings.root == "PLACE" and not all(map(math.isfinite, settings.root_place)):
         return "The place of the root is not finite: choose one that is near the mesh."
     return None
 
 
 @dataclasses.dataclass
-class TrackOptions:
+class TrackOptions(_Stored):
     """What track.py may be asked for; the range means what it means in Options."""
 
     name: str = ""  # of the action; empty: the source's
@@ -180,7 +219,23 @@ TRACK_FIELDS = tuple(field.name for field in dataclasses.fields(TrackOptions))
 
 
 @dataclasses.dataclass
-class BakeOptions:
+class UnwrapOptions(_Stored):
+    """What unwrap.py may be asked for; the range means what it means in Options."""
+
+    name: str = "Motion"  # of the new map
+    frames: str = "SCENE"  # SCENE, PREVIEW, CUSTOM, POSES
+    frame_start: int = 1
+    frame_end: int = 250
+    frame_step: int = 1
+    with_rest: bool = False
+    place: str = "KEPT"  # KEPT, PACKED
+
+
+UNWRAP_FIELDS = tuple(field.name for field in dataclasses.fields(UnwrapOptions))
+
+
+@dataclasses.dataclass
+class BakeOptions(_Stored):
     """What bake.py may be asked for; the range means what it means in Options."""
 
     to: str = "SHAPE_KEYS"  # SHAPE_KEYS, or one of CACHE_ENDINGS
@@ -198,7 +253,7 @@ CACHE_ENDINGS = {"PC2": (".pc2",), "MDD": (".mdd",), "ALEMBIC": (".abc",), "USD"
 
 
 @dataclasses.dataclass
-class RefitOptions:
+class RefitOptions(_Stored):
     """What refit.py may be asked for."""
 
     solve: str = "BOTH"  # BOTH, TRANSFORMS, WEIGHTS
@@ -210,7 +265,21 @@ class RefitOptions:
     frame_start: int = 1
     frame_end: int = 250
     quality: str = "RIG"  # RIG, DRAFT, NORMAL, BEST
-    move_idle: str = "AUTOMATIC"  # NEVER, AUTOMATIC, ALWAYS: bones leave for places where they are missed
+    move_idle: str = "NEVER"  # NEVER, AUTOMATIC, ALWAYS: bones leave for places where they are missed
 
 
 REFIT_FIELDS = tuple(field.name for field in dataclasses.fields(RefitOptions))
+
+
+@dataclasses.dataclass
+class CompressOptions(_Stored):
+    """What two_layer/compress.py may be asked for."""
+
+    count: int = 100  # of virtual bones
+    masters: int = 8  # most of each
+    influences: int = 4  # most virtual bones of a vertex
+    examples: str = "POSES"  # POSES, WEIGHTS
+    straighten: bool = False  # bendy bones lose their segments
+
+
+COMPRESS_FIELDS = tuple(field.name for field in dataclasses.fields(CompressOptions))

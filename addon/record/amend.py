@@ -121,9 +121,8 @@ def _carry_meshes(record, then: Snapshot, noted: Snapshot, found: Changes) -> No
 
 def renew(armature, seen: Seen) -> None:
     """Notes the rig as it is after a refit, but for what the artist had changed, as was seen, and keeps."""
-    memory.snapshot(armature)
-    noted = memory.last(armature)
-    _carry_meshes(armature.ossify, seen.then, noted, seen.changes)
+    now = memory.read(armature)
+    _carry_meshes(armature.ossify, seen.then, now, seen.changes)
     if armature.ossify.keep_rekeyed:
-        _still_rekeyed(noted.bones, noted.channels, noted.bones, seen.changes.rekeyed)
-    memory.note(armature, noted)
+        _still_rekeyed(now.bones, now.channels, now.bones, seen.changes.rekeyed)
+    memory.snapshot(armature, now)

@@ -15,6 +15,8 @@ import numpy as np
 from ..base import tolerances
 from ..base.surface import diagonal
 from ..base.words import counted, listed
+from ..native.nouns import dense
+from ..nodes import volume
 from ..rig import played, standing
 from ..rig.stand import Holds
 from . import memory, merge_notes
@@ -117,11 +119,7 @@ def dense_weights(influences, weights, numbers: dict[int, int]) -> np.ndarray:
     lookup = np.full(max(numbers, default=-1) + 2, -1)
     lookup[list(numbers)] = list(numbers.values())
     known = np.where(influences < len(lookup) - 1, influences, -1)
-    bones = lookup[known]
-    dense = np.zeros((len(weights), len(numbers)), np.float32)
-    rows, columns = np.nonzero(bones >= 0)
-    dense[rows, bones[rows, columns]] = weights[rows, columns]
-    return dense
+    return dense(lookup[known], weights, len(numbers))
 
 
 def _compare_meshes(
@@ -226,6 +224,8 @@ def note(armature) -> list[tuple[str, str]]:
     """Finds what was changed, and lists it on the rig; (kind, words)."""
     record = armature.ossify
     found = find(armature).lines(played.labels(armature))
+    stale = volume.trouble(armature)
+    found += [("VOLUME", stale)] if stale else []
     record.changes.clear()
     for kind, words in found:
         item = record.changes.add()

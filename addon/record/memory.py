@@ -26,14 +26,14 @@ import numpy as np
 from .. import native
 from ..base import npz, whole
 from ..base.handles import Handle
-from ..base.meshes import edges_of, positions
+from ..base.meshes import edges_of, matrices_of, positions
 from ..base.pointcache import MOST_FRAME
 from ..base.refusal import Refusal
 from ..motion.capture import Motion
 from ..options.options import Options
 from ..rig import keys, looks, played, roles, standing
 from . import stored
-from .stored import LOOKS, MOST_INFLUENCES, Bones
+from .stored import LOOKS, MOST_INFLUENCES, Bones, Snapshot
 from .stored_merges import MERGED
 
 PACKED_MOST = 64_000_000  # bytes of motion that are kept in the .blend unasked
@@ -216,22 +216,14 @@ def mesh_of(armature):
 # ---- the rig as it was
 
 
-@dataclasses.dataclass
-class Snapshot:
-    bones: Bones
-    times: np.ndarray  # [f]
-    channels: np.ndarray  # [f][b][10] location, rotation, scale
-    counts: list[int]  # vertices of each mesh
-    topology: list[int | None]  # of each mesh; None: it was not noted
-    influences: np.ndarray  # [v][k] numbers of bones; -1: none
-    weights: np.ndarray  # [v][k]
-    rest: np.ndarray  # [v][3] in the objects' own space
-    groups: list[np.ndarray] | None = None  # of each mesh that is there, [v][b] as painted; None: long ago
+def plain_bones(armature) -> list:
+    """All but virtual ones, which come and go and are not remembered."""
+    return [bone for bone in armature.data.bones if not roles.is_virtual(bone)]
 
 
 def _number_bones(armature) -> list[int]:
     """Every bone's number; a copy of a bone has its number too, and is given another."""
-    bones, taken, numbers = armature.data.bones, set(), {}
+    bones, taken, numbers = plain_bones(armature), set(), {}
     with opened(armature) as mesh:
         names = stored.names_by_number(mesh)
     first = sorted(bones, key=lambda bone: names.get(bone.get(NUMBER)) != bone.name)  # those not renamed
@@ -248,17 +240,20 @@ def _number_bones(armature) -> list[int]:
 
 
 def read_bones(armature) -> Bones:
-    bones = armature.data.bones
+    bones = plain_bones(armature)
     numbers = _number_bones(armature)
+    rests = dict(
+        zip(armature.data.bones.keys(), matrices_of(armature.data.bones, "matrix_local"), strict=True)
+    )
     by_name = dict(zip((bone.name for bone in bones), numbers, strict=True))
     return Bones(
         numbers,
         [bone.name for bone in bones],
         [by_name[bone.parent.name] if bone.parent else -1 for bone in bones],
         [bone.use_connect for bone in bones],
-        [bone.use_deform for bone in bones],
+        [roles.moves_vertices(bone) for bone in bones],
         [bone.length for bone in bones],
-        np.array([np.array(bone.matrix_local) for bone in bones], np.float64),
+        np.array([rests[bone.name] for bone in bones]).reshape(-1, 4, 4),
     )
 
 
@@ -347,10 +342,9 @@ def read(armature) -> Snapshot:
     )
 
 
-def snapshot(armature) -> None:
-    """Notes the rig as it is: from now on this is what changes are counted from."""
-    now = read(armature)
-    for bone, number in zip(armature.data.bones, now.bones.numbers, strict=True):
+def snapshot(armature, now: Snapshot) -> None:
+    """Notes a rig that was just read, and nothing of before: from now on changes are counted from this."""
+    for bone, number in zip(plain_bones(armature), now.bones.numbers, strict=True):
         bone[NUMBER] = number
     mesh = mesh_of(armature)
     for name in [name for name, _ in mesh.items() if name == LOOKS or name.startswith(MERGED)]:
@@ -378,11 +372,8 @@ def note(armature, now: Snapshot) -> None:
         if name in mesh:
             del mesh[name]  # an array that is there keeps its length
         mesh[name] = value
-    known = map(str, now.bones.numbers)
-    found = looks_of(armature) | looks_now(armature)
-    mesh[LOOKS] = json.dumps(
-        looks_of(armature) | {number: found[number] for number in known if number in found}
-    )
+    known, before = set(map(str, now.bones.numbers)), looks_of(armature)
+    mesh[LOOKS] = json.dumps(before | {n: look for n, look in looks_now(armature).items() if n in known})
 
 
 def looks_now(armature) -> dict[str, dict]:
@@ -409,17 +400,7 @@ def last(armature) -> Snapshot | None:
         return None
     _check_frames(armature)
     with opened(armature) as mesh:
-        then = stored.notes(mesh, len(armature.ossify.meshes))
-    return Snapshot(
-        then.bones,
-        played.times_of(armature),
-        then.channels,
-        then.counts,
-        then.topology,
-        then.influences,
-        then.weights,
-        then.rest,
-    )
+        return stored.notes(mesh, len(armature.ossify.meshes), played.times_of(armature))
 
 
 def print_of(now: Snapshot) -> bytes:
@@ -441,4 +422,4 @@ def begin(built, motion: Motion, options: Options) -> None:
         armature.ossify.meshes.add().object = handle.get()
     keep(armature, motion, options)
     built.made.append(Handle.of("meshes", armature.ossify.memory))
-    snapshot(armature)
+    snapshot(armature, read(armature))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ..base.handles import Handle, Place, was_changed
+from ..base.meshes import matrices_of
+from ..options.options import Options
 from ..rig import played, standing
 from ..rig.stand import Standing
 from . import changes, memory
@@ -18,7 +18,7 @@ def shape_of(armature) -> tuple:
         (bone.name, bone.parent.name if bone.parent else "", bone.use_connect, bone.use_deform)
         for bone in bones
     ]
-    rests = np.array([np.array(bone.matrix_local) for bone in bones]).tobytes()
+    rests = matrices_of(bones, "matrix_local").tobytes()
     meshes = [(len(obj.data.vertices), obj.vertex_groups.keys()) for obj in memory.meshes_of(armature)]
     return hung, rests, meshes
 
@@ -44,7 +44,7 @@ def stand(place: Place, armature, seen: Seen, names: list[str] | None = None) ->
         skin,
         changes.holds(armature, skin, names, seen.changes),
         played.read_transforms(armature, names),
-        armature.ossify.settings.options(),
+        Options.of(armature.ossify.settings),
         standing.heads_of(armature, names),
         standing.parents_of(armature, names),
         standing.turning_parents(armature, names),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Generator
 
 import numpy as np
@@ -11,6 +12,7 @@ from ..base.meshes import edges_of, matrix_of
 from ..base.refusal import Refusal
 from ..motion import clips
 from ..motion.capture import Motion, Part
+from ..options.options import Options
 from ..rig import build, played, standing
 from ..rig.stand import Standing
 from . import memory
@@ -22,7 +24,8 @@ def takes_of(armature) -> list | None:
     return record.clips[: len(played.of(armature))] if record.settings.clips == "TAKES" else None
 
 
-def _objects(armature) -> list:
+def objects_of(armature) -> list:
+    """What the rig was made from; None for what is gone."""
     takes = takes_of(armature)
     if takes is not None:
         return [clip.source for clip in takes]
@@ -30,9 +33,33 @@ def _objects(armature) -> list:
 
 
 def sources_are_here(armature) -> bool:
-    found = _objects(armature)
+    found = objects_of(armature)
     complete = takes_of(armature) is not None or len(found) == len(armature.ossify.meshes)
     return complete and all(found)
+
+
+@contextlib.contextmanager
+def shown(place: Place, objects: list):
+    """Hidden objects are to be seen, and so moved, and hidden again in the end."""
+    layer = place.get()[1]
+    hidden = [obj for obj in objects if obj.hide_viewport or obj.hide_get(view_layer=layer)]
+    states = [
+        (Handle.of("objects", obj), obj.hide_get(view_layer=layer), obj.hide_viewport, obj.hide_render)
+        for obj in hidden
+    ]
+    try:
+        for obj in hidden:
+            build.hide(obj, layer, False)
+        layer.update()
+        yield
+    finally:
+        layer = place.find()
+        for source, eye, viewport, render in states:
+            obj = source.find()
+            if obj is not None:
+                if layer is not None:
+                    build.hide(obj, layer, eye)
+                obj.hide_viewport, obj.hide_render = viewport, render
 
 
 def _check_source(armature, motion: Motion, layer) -> None:
@@ -51,34 +78,18 @@ def _check_source(armature, motion: Motion, layer) -> None:
 def _captured(place: Place, handle: Handle) -> Generator[float, None, memory.Kept]:
     """The source as it moves now; hidden ones are shown while they are read."""
     (scene, layer), armature = place.get(), handle.get()
-    objects = _objects(armature)
+    objects = objects_of(armature)
     for obj in objects:
         if obj in standing.meshes_of(armature):
             raise Refusal(f"{obj.name} is moved by {armature.name} itself: choose another source.")
-    settings = armature.ossify.settings.options()
+    settings = Options.of(armature.ossify.settings)
     if settings.frames != "POSES":
         settings.frames = "CUSTOM"
         settings.frame_start, settings.frame_end = armature.ossify.first_frame, armature.ossify.last_frame
-    hidden = [obj for obj in objects if obj.hide_viewport or obj.hide_get(view_layer=layer)]
-    states = [
-        (Handle.of("objects", obj), obj.hide_get(view_layer=layer), obj.hide_viewport, obj.hide_render)
-        for obj in hidden
-    ]
-    try:
-        for obj in hidden:
-            build.hide(obj, layer, False)
-        layer.update()
+    with shown(place, objects):
         motion = yield from clips.read(scene, layer, objects, settings)
         armature, layer = handle.get(), place.get()[1]
         _check_source(armature, motion, layer)
-    finally:
-        layer = place.find()
-        for source, eye, viewport, render in states:
-            obj = source.find()
-            if obj is not None:
-                if layer is not None:
-                    build.hide(obj, layer, eye)
-                obj.hide_viewport, obj.hide_render = viewport, render
     if len(motion.times) != len(armature.ossify.frames):
         raise Refusal(f"The source has {len(motion.times)} poses, the rig {len(armature.ossify.frames)}.")
     return memory.Kept(motion.frames, motion.rest)

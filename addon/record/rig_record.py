@@ -20,7 +20,7 @@ def remember(built, motion, options: Options, report) -> None:
     """Writes everything that is needed to judge the rig and to make it again onto its armature."""
     rig = built.armature.get().ossify
     rig.version, rig.blender = native.version(), bpy.app.version_string
-    rig.settings.assign(options)
+    options.store(rig.settings)
     for part in motion.parts:
         rig.sources.add().object = part.source.get()
     rig.first_frame, rig.last_frame = int(motion.times.min()), int(motion.times.max())

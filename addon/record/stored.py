@@ -53,16 +53,18 @@ FIELDS = ("numbers", "names", "parents", "connected", "deforms", "lengths")  # o
 
 
 @dataclasses.dataclass
-class Notes:
-    """A rig as it was noted."""
+class Snapshot:
+    """A rig as it is, or as it was noted."""
 
     bones: Bones
+    times: np.ndarray  # [f]
     channels: np.ndarray  # [f][b][10] location, rotation, scale
     counts: list[int]  # vertices of each mesh
     topology: list[int | None]  # of each mesh; None: it was not noted
     influences: np.ndarray  # [v][k] numbers of bones; -1: none
     weights: np.ndarray  # [v][k]
-    rest: np.ndarray  # [v][3]
+    rest: np.ndarray  # [v][3] in the objects' own space
+    groups: list[np.ndarray] | None = None  # of each mesh that is there, [v][b] as painted; None: long ago
 
 
 # ---- values
@@ -185,8 +187,8 @@ def names_by_number(mesh: Mapping) -> dict[int, str]:
 # ---- the rig as it was
 
 
-def notes(mesh: Mapping, meshes: int) -> Notes:
-    """meshes: how many the rig was made with"""
+def notes(mesh: Mapping, meshes: int, times: np.ndarray) -> Snapshot:
+    """meshes: how many the rig was made with; times [f]: its frames"""
     words = parsed(mesh.get("bones"), "bones")
     count = len(mapped(words, "bones").get("numbers") or ())
     bones = bones_of(words, _array(mesh, "rests", np.float64, count, 4, 4), "bones")
@@ -209,7 +211,7 @@ def notes(mesh: Mapping, meshes: int) -> Notes:
     channels = _array(mesh, "channels", np.float32, -1, count, _CHANNELS)
     if not len(channels):
         raise Damaged("channels")
-    return Notes(bones, channels, counts, edges, influences, weights, rest)
+    return Snapshot(bones, times, channels, counts, edges, influences, weights, rest)
 
 
 def _has_length(mesh: Mapping, name: str) -> bool:

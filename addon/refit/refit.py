@@ -15,11 +15,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .. import native
 from ..base import tolerances
 from ..base.handles import Place
 from ..base.steps import Clock, Step, each, step
 from ..motion.capture import Motion
-from ..options.options import RefitOptions
+from ..nodes import volume
+from ..options.options import Options, RefitOptions
 from ..record import amend, memory, rig_record
 from ..record.changes import Changes, note
 from ..record.recapture import motion_of
@@ -79,7 +81,18 @@ def _notes(armature, tried: Attempt, mine, options: RefitOptions) -> list[str]:
     return [*facts.notes, *tried.solved.notes, *left, *others]
 
 
-def _write(armature, tried: Attempt) -> None:
+def _renew_volume(armature, facts: Facts, motion: Motion) -> None:
+    """Keep Volume, if it is on, fits what was written."""
+    if volume.is_on(armature):
+        names = standing.bone_names(armature)
+        skin = standing.read_skin(armature, names, facts.skin.meshes)
+        moved = np.ascontiguousarray(played.read_transforms(armature, names)[:, :, :3])
+        rest = np.ascontiguousarray(skin.rest[skin.moved], np.float32)
+        rig = native.Rig(moved, *standing.sparse(skin.weights[skin.moved]), rest)
+        volume.renew(armature, names, skin, rig, np.ascontiguousarray(motion.frames[:, skin.moved]))
+
+
+def _write(armature, tried: Attempt, motion: Motion) -> None:
     """Into the rig itself, and onto its notes."""
     facts, wanted, changes = tried.facts, tried.wanted, tried.facts.seen.changes
     others = tracked(armature, facts)
@@ -88,6 +101,7 @@ def _write(armature, tried: Attempt) -> None:
     refit_write.write_tracked(armature, facts, wanted, others)
     joint_refit.note_own(armature, changes)
     amend.renew(armature, facts.seen)
+    _renew_volume(armature, facts, motion)
     if armature.ossify.looked:  # what is kept stays listed
         armature.ossify.looked = bool(note(armature))
 
@@ -110,7 +124,7 @@ def refit(
     options say so."""
     clock, seen = Clock(), refit_check.check(armature)
     if options.motion == "SOURCE":
-        memory.check(armature.ossify.settings.options())
+        memory.check(Options.of(armature.ossify.settings))
     place = Place.of(scene, view_layer)
     facts = facts_of(place, armature, seen, options, set(bones), vertices)
     mine = facts.mine
@@ -131,10 +145,10 @@ def refit(
     after.notes = [*after.notes, *notes]
     result = Refitted(armature, written, before, after, *lines, seen.changes, notes)
     replaced = written and options.motion == "SOURCE" and len(motion.parts) == len(armature.ossify.meshes)
-    keeping = motion, armature.ossify.settings.options()
+    keeping = motion, Options.of(armature.ossify.settings)
     file = memory.store(armature, *keeping) if replaced else ""  # it may fail, while the rig is as it was
     if written:
-        _write(armature, tried)
+        _write(armature, tried, motion)
     _show(armature, facts, result)
     if replaced:  # it is the rig's motion from now on
         memory.keep(armature, *keeping, file)

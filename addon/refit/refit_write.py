@@ -11,6 +11,7 @@ import bpy
 import numpy as np
 
 from ..base import tolerances
+from ..options.options import Options
 from ..record.changes import HELD
 from ..rig import actions, channels, other_clips, played, rewrite, standing
 from ..rig.keying import Keyed
@@ -131,7 +132,7 @@ def _write_keys(armature, facts: Facts, wanted: Written) -> Keyed:
     if not played.made(armature) and not wanted.held.all():
         actions.assign(armature, bpy.data.actions.new(armature.name))
     located, location = 0, 0.0
-    options, skin = armature.ossify.settings.options(), None
+    options, skin = Options.of(armature.ossify.settings), None
     for number, clip in enumerate(played.of(armature)):
         rows = clip.rows
         if wanted.held[rows].all():

@@ -20,7 +20,7 @@ from mathutils import Vector
 
 from .. import native
 from ..base.steps import Step, watch
-from ..options.options import RefitOptions
+from ..options.options import Options, RefitOptions
 from ..record.changes import Changes
 from ..rig import keys, played, references, roles, standing
 from ..rig.stand import Standing
@@ -194,7 +194,7 @@ def _joined(armature, names, rig, triangles, settings, left, loose: set[str], sw
     orphaned = (now >= 0) & left[now]
     free = left | orphaned | np.array([name in loose for name in names])
     pairs = [(int(now[b]), b) for b in np.flatnonzero(~free & (now >= 0))]
-    wishes = armature.ossify.settings.options().wishes(root=_root_of(now), demanded=pairs)
+    wishes = Options.of(armature.ossify.settings).wishes(root=_root_of(now), demanded=pairs)
     found = native.connect(rig, triangles, wishes, settings)
     wanted = np.where(swapped & orphaned & ~left, _above_leaving(now, left), found.parents)
     parents = rehung(now, wanted, free, left)

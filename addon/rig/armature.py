@@ -6,6 +6,7 @@ import colorsys
 import contextlib
 import dataclasses
 import itertools
+import math
 
 import bpy
 import numpy as np
@@ -24,6 +25,7 @@ _DEFORM = "Deform"
 GOLDEN = 0.618034  # of the colour wheel, from one bone's hue to the next: neighbours in number differ
 _ROOT_LENGTH = 0.15  # of the size
 _HAIR = 1e-3  # of a bone's length
+_NEXT_TO = 1e-3  # of a bone's length: more than what Blender takes for nothing
 
 
 @dataclasses.dataclass
@@ -146,9 +148,18 @@ def edit_mode(armature, scene, layer):
             bpy.ops.object.mode_set(mode=mode)
 
 
+def _clear_of_minus_y(head: Vector, tail: Vector) -> Vector:
+    """The tail, on the line along -Y if it is next to it: Blender takes a bone there for one along -Y, but
+    not one in the same place that hangs from it, and a carrier and its bone must lie together."""
+    way = tail - head
+    if math.hypot(way.x, way.z) < -_NEXT_TO * way.y:
+        return head - Vector((0, way.length, 0))
+    return tail
+
+
 def add_bone(bones, name: str, head, tail, facing, parent: str | None, deforms: bool) -> None:
     bone = bones.new(name)
-    bone.head, bone.tail = Vector(head), Vector(tail)
+    bone.head, bone.tail = Vector(head), _clear_of_minus_y(Vector(head), Vector(tail))
     bone.align_roll(Vector(facing))
     bone.use_deform = deforms
     if parent:

@@ -8,15 +8,18 @@ own channels make up
 A rigid bone has L = (U, t). An affine one has L = (U s V', t), the singular value decomposition: a carrier
 bone is keyed with t, U and s, and a deform bone, its child with the same rest, with V'.
 
-Key reduction keeps, for each bone, the fewest frames found by splitting at the worst (Douglas & Peucker
-1973), such that linear interpolation in between moves no corner of the box around the bone's vertices, and
-so no vertex, by more than the tolerance. Parents come first and children follow the parent as interpolated,
-so errors do not add up along a chain.
+Keys are joined by curves (bezier.py) or by straight lines. For the latter, reduction keeps, for each bone,
+the fewest frames found by splitting at the worst (Douglas & Peucker 1973), such that linear interpolation in
+between moves no corner of the box around the bone's vertices, and so no vertex, by more than the tolerance.
+Parents come first and children follow the parent as interpolated, so errors do not add up along a chain.
+Curves may miss those corners by more, as long as 99 in 100 vertices of a sample, which has the outermost of
+each bone, stay within the tolerance, and all within three times that.
 
 A bone whose head keeps to its parent in all frames only turns: it is pinned, and has no location.
 
 In a rig that stands, some bones only follow, and others are held in some frames: the former keep their pose
 against their parent's as it is, the latter their channels, and what is keyed around them counts with that.
+Curves that say already what a bone shall do stay as they are, or every rewriting would wear them down.
 """
 
 from __future__ import annotations
@@ -28,10 +31,15 @@ import numpy as np
 
 from ..base.rigid import nearest_rotation
 from ..skeleton import limbs
+from . import bezier
 
 _EQUAL_SCALES = 1e-6  # singular values nearer than this, relative to the largest, are equal
 _EQUAL_SHARE = 0.2  # of the tolerance, that taking them for equal may cost
 _RIGID = 1e-5  # scales nearer to 1 than this, in all frames, are 1
+WITHIN, WORST = 0.99, 3.0  # of vertices, within the tolerance; of the tolerance, the largest: of curves
+_FIRST_SLACK, _MOST_SLACK = 3.0, 8.0  # of the tolerance, for corners of boxes, where no vertex is
+_TRIES, _NEARLY, _EDGE = 4, 0.85, 0.1  # of a slack: how often, near enough, how far from what is known
+_SAME = 3e-6  # of a channel's unit: what rounding to single precision makes of equal values
 _ROOT_SHARE = 0.5  # of the tolerance, for bones that others follow
 PIN_SHARE = 0.4  # of the tolerance, that pinning bones to their parents may cost
 
@@ -51,6 +59,9 @@ class Chain:
     held: np.ndarray | None = None  # [f][b] true: keyed with the channels given
     given: Channels | None = None  # of held frames
     every: np.ndarray | None = None  # [b] true: keyed in every frame
+    skin: Sample | None = None  # whose vertices say how far curves may be off, from where bones have them in
+    goals: np.ndarray | None = None  # [f][b][4][4] before bones were pinned
+    present: Channels | None = None  # of all frames, as they are keyed with curves; None: they are not
     ended: np.ndarray | None = None  # [b] true: keyed in the last frame, since more keys come after it
 
     def __post_init__(self):
@@ -63,6 +74,16 @@ class Chain:
 
 
 @dataclasses.dataclass
+class Sample:
+    """Some vertices of what the bones move."""
+
+    points: np.ndarray  # [n][3] in rest
+    bones: np.ndarray  # [n][k] links; -1: none
+    weights: np.ndarray  # [n][k]
+    even: int  # the first so many are taken evenly from all, the others lie far out
+
+
+@dataclasses.dataclass
 class Track:
     """The keys of one bone; n frames are kept."""
 
@@ -71,6 +92,7 @@ class Track:
     rotation: np.ndarray  # [n][4]
     scale: np.ndarray | None  # [n][3]; None: 1
     inner: np.ndarray | None  # [n][4] rotation of the deform bone under a carrier; None: no carrier
+    slopes: Channels | None = None  # [n].. of curves, a frame; None: straight lines
 
 
 def homogeneous(transforms: np.ndarray) -> np.ndarray:
@@ -217,6 +239,18 @@ class Channels:
         result[..., :3, :3], result[..., :3, 3], result[..., 3, 3] = linear, self.location, 1
         return result
 
+    def flat(self) -> np.ndarray:
+        """[...][c] all of them, one after the other"""
+        parts = (self.location, self.rotation, self.scale, self.inner)
+        return np.concatenate([part for part in parts if part is not None], axis=-1)
+
+    def like(self, flat: np.ndarray) -> Channels:
+        """The same backwards."""
+        parts = (self.location, self.rotation, self.scale, self.inner)
+        widths = [0 if part is None else part.shape[-1] for part in parts]
+        cut = np.split(flat, np.cumsum(widths)[:-1], axis=-1)
+        return Channels(*(part if width else None for part, width in zip(cut, widths, strict=True)))
+
     def of(self, bones) -> Channels:
         parts = (self.location, self.rotation, self.scale, self.inner)
         return Channels(*(None if values is None else values[:, bones] for values in parts))
@@ -279,7 +313,7 @@ def _reduced(channels: Channels, measure, times, tolerance: float, keyed: np.nda
     return keyed
 
 
-def _inverse(matrices: np.ndarray) -> np.ndarray:
+def inverse_of(matrices: np.ndarray) -> np.ndarray:
     """Of affine maps, [...][4][4]: rows of the linear part crossed, over the determinant."""
     x, y, z = np.moveaxis(matrices[..., :3, :3], -2, 0)
     linear = np.stack([np.cross(y, z), np.cross(z, x), np.cross(x, y)], -1)
@@ -334,14 +368,17 @@ def _face(q: np.ndarray, held: np.ndarray) -> None:
 class _Tracker:
     """Keys a chain level by level; `poses` are those of the levels done."""
 
-    def __init__(self, chain: Chain, times: np.ndarray, tolerance: float | None):
+    def __init__(self, chain: Chain, times: np.ndarray, tolerance: float | None, slack: float = 0.0):
+        """slack: of curves, how many times the tolerance the corners may be off; 0: straight lines"""
         frames, bones = chain.transforms.shape[:2]
         self.chain, self.times, self.tolerance = chain, times.astype(np.float64), tolerance
-        self.inverse = _inverse(chain.rest)
+        self.inverse = inverse_of(chain.rest)
         self.poses = np.empty((frames, bones, 4, 4))  # as keyed and interpolated
         self.tracks: list[Track | None] = [None] * bones
+        self.kept = np.zeros(bones, bool)  # with the keys that they have
+        self.straight = chain.held.any(axis=0) | chain.every | chain.ended  # beside keys of the artist's
         self.share = np.where(np.isin(np.arange(bones), chain.parents), _ROOT_SHARE, 1.0)
-        self.near = _EQUAL_SCALES
+        self.near, self.slack = _EQUAL_SCALES, slack
         if tolerance is not None:
             extent = max(float(np.ptp(chain.boxes, axis=(0, 1)).max()), 1e-30)
             self.near = max(self.near, _EQUAL_SHARE * tolerance / extent)
@@ -357,24 +394,37 @@ class _Tracker:
         if len(members):
             self.poses[:, members] = self._above(members) @ self.chain.local[:, members]
 
-    def key(self, members: np.ndarray) -> None:
+    def key(self, members: np.ndarray, anew: bool = False) -> None:
+        """anew: also where the keys at hand would do"""
         if not len(members):
             return
         chain, inverse, parents = self.chain, self.inverse, self.chain.parents[members]
         between = np.where((parents < 0)[:, None, None], np.eye(4), inverse[parents]) @ chain.rest[members]
         base = self._above(members) @ between  # the bone's pose while its own channels are at rest
         target = chain.transforms[:, members] @ chain.rest[members]
-        channels = _channels(_inverse(base) @ target, chain.rigid, self.near)
+        channels = _channels(inverse_of(base) @ target, chain.rigid, self.near)
         channels.location[:, chain.pinned[members]] = 0
         held = chain.held[:, members]
         if held.any():
             channels = _hold(channels, held, chain.given.of(members))
         keyed = held | chain.every[members]
         keyed[-1] |= chain.ended[members]
+        movement = _movement(chain, inverse, members, base, self.share[members])
         if self.tolerance is None:
             keyed[:] = True
+        elif self.slack and len(self.times) > 2 and not keyed.any():
+            same = np.zeros(len(members), bool) if anew else self._as_present(members, channels)
+            self.kept[members] = same
+            if same.any():
+                present = chain.present.of(members[same])
+                if channels.inner is None:
+                    present.inner = None
+                self.poses[:, members[same]] = base[:, same] @ present.matrices()
+                self.key(members[~same], anew=True)
+                return
+            self._curve(members, channels, movement, base)
+            return
         else:
-            movement = _movement(chain, inverse, members, base, self.share[members])
             keyed = _reduced(channels, movement, self.times, self.tolerance, keyed)
         every = np.arange(len(members))
         between = channels.between(every, *_neighbours(keyed, self.times))
@@ -384,14 +434,99 @@ class _Tracker:
             parts = (channels.location, channels.rotation, channels.scale, channels.inner)
             self.tracks[b] = Track(rows, *(None if values is None else values[rows, i] for values in parts))
 
+    def _as_present(self, members: np.ndarray, channels: Channels) -> np.ndarray:
+        """[m] whose keys say all of it already"""
+        if self.chain.present is None:
+            return np.zeros(len(members), bool)
+        present = self.chain.present.of(members)
+        extent = max(float(np.ptp(self.chain.boxes, axis=(0, 1)).max()), 1e-30)
+        scale = 1.0 if channels.scale is None else channels.scale
+        off = [np.abs(channels.location - present.location) / extent, np.abs(scale - present.scale)]
+        turns = [(channels.rotation, present.rotation), (channels.inner, present.inner)]
+        for wanted, found in turns:
+            if wanted is not None:
+                unit = found / np.maximum(np.linalg.norm(found, axis=-1, keepdims=True), 1e-30)
+                facing = np.sign((wanted * unit).sum(axis=-1, keepdims=True))
+                off.append(np.abs(wanted - facing * unit))
+        return np.max([part.max(axis=(0, 2)) for part in off], axis=0) <= _SAME
 
-def tracks(chain: Chain, times: np.ndarray, tolerance: float | None) -> list[Track | None]:
-    """The keys of every bone; None for those that follow.
+    def _curve(self, members: np.ndarray, channels: Channels, movement, base: np.ndarray) -> None:
+        """Keys with slopes."""
+        rows, columns = (part.ravel() for part in np.indices(base.shape[:2]))
+
+        def measure(values):
+            return movement(rows, columns, channels.like(values).matrices()[rows, columns]).reshape(
+                values.shape[:2]
+            )
+
+        demanded = np.zeros(base.shape[:2], bool)
+        limit = self.slack * self.tolerance
+        keyed, points, slopes, spans = bezier.reduce(channels.flat(), self.times, demanded, measure, limit)
+        self.poses[:, members] = base @ channels.like(bezier.between(points, slopes, spans)).matrices()
+        points, slopes = channels.like(points), channels.like(slopes)
+        for i, b in enumerate(members):
+            rows = np.flatnonzero(keyed[:, i])
+            own, rising = (_rows_of(part, rows, i) for part in (points, slopes))
+            self.tracks[b] = Track(rows, own.location, own.rotation, own.scale, own.inner, rising)
+
+    def run(self) -> _Tracker:
+        depth = limbs.depths(self.chain.parents)
+        for level in range(depth.max() + 1):
+            self.follow(np.flatnonzero((depth == level) & self.chain.follows))
+            here = np.flatnonzero((depth == level) & ~self.chain.follows)
+            straight = self.straight[here]
+            self.key(here[straight])
+            self.key(here[~straight])
+        return self
+
+    def deviations(self) -> np.ndarray:
+        """[f][n] how far vertices of the sample are off"""
+        skin, chain = self.chain.skin, self.chain
+        moved = self.poses @ self.inverse - (chain.transforms if chain.goals is None else chain.goals)
+        total = np.zeros((len(moved), len(skin.points), 3))
+        for k in range(skin.bones.shape[1]):
+            part = moved[:, skin.bones[:, k]]
+            off = np.einsum("fnij,nj->fni", part[..., :3, :3], skin.points) + part[..., :3, 3]
+            total += np.where(skin.bones[:, k] >= 0, skin.weights[:, k], 0.0)[:, None] * off
+        return np.linalg.norm(total, axis=-1)
+
+
+def _rows_of(channels: Channels, rows: np.ndarray, bone: int) -> Channels:
+    parts = (channels.location, channels.rotation, channels.scale, channels.inner)
+    return Channels(*(None if part is None else part[rows, bone] for part in parts))
+
+
+def _curved(chain: Chain, times: np.ndarray, tolerance: float) -> _Tracker:
+    """With as much slack as the sample of vertices allows."""
+    if chain.skin is None:
+        return _Tracker(chain, times, tolerance, 1.0).run()
+    least, most, tried, best = 1.0, _MOST_SLACK, _FIRST_SLACK, None
+    for _ in range(_TRIES):
+        tracker = _Tracker(chain, times, tolerance, tried).run()
+        off = tracker.deviations() / tolerance
+        share = max(np.quantile(off[:, : chain.skin.even], WITHIN), off.max() / WORST)
+        if share <= 1:
+            least, best = tried, tracker
+        else:
+            most = tried
+        if _NEARLY < share <= 1 or least >= most:
+            break
+        edge = _EDGE * (most - least)
+        tried = (
+            most
+            if best and most == _MOST_SLACK
+            else np.clip(tried / max(share, 0.1), least + edge, most - edge)
+        )
+    return best if best is not None else _Tracker(chain, times, tolerance, 1.0).run()
+
+
+def tracks(
+    chain: Chain, times: np.ndarray, tolerance: float | None, curved: bool = False
+) -> list[Track | None]:
+    """The keys of every bone; None for those that follow, or have the keys already.
 
     tolerance: how far keys left out may move a vertex; None: none is left out.
     """
-    tracker, depth = _Tracker(chain, times, tolerance), limbs.depths(chain.parents)
-    for level in range(depth.max() + 1):
-        tracker.follow(np.flatnonzero((depth == level) & chain.follows))
-        tracker.key(np.flatnonzero((depth == level) & ~chain.follows))
-    return tracker.tracks
+    if curved and tolerance:
+        return _curved(chain, times, tolerance).tracks
+    return _Tracker(chain, times, tolerance).run().tracks

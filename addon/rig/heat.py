@@ -91,7 +91,7 @@ def _viewports(context):
                 yield window.screen, area.spaces.active.shading
 
 
-def _shade(context, shown: bool) -> None:
+def shade(context, shown: bool) -> None:
     """Solid shading by colour attribute in every viewport, and back to what it was."""
     for index, (screen, shading) in enumerate(_viewports(context)):
         slot = f"{_SHADING}_{index}"
@@ -125,7 +125,7 @@ def show(armature, context, shown: bool, name: str = ATTRIBUTE) -> None:
         for obj in meshes_of(armature):
             _uncolour(obj.data)
     if not any(o.type == "ARMATURE" and _is_shown(o) for o in bpy.data.objects if o != armature):
-        _shade(context, _is_shown(armature))
+        shade(context, _is_shown(armature))
 
 
 def recolour(armature) -> None:

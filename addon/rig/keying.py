@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 
 import numpy as np
 
@@ -11,8 +12,11 @@ from ..native import Rig
 from ..options.options import Options
 from ..skeleton import placement
 from . import channels
-from .keys import Writer
+from .keys import Untouched, Writer
 from .roles import ROOT_NAME
+
+_JUDGED = 600  # vertices, by which curves are judged
+_DIRECTIONS = np.array([way for way in itertools.product((-1, 0, 1), repeat=3) if any(way)], np.float64)
 
 
 @dataclasses.dataclass
@@ -23,6 +27,8 @@ class Keyed:
     keys_if_every: int  # with one on every frame
     located: int  # bones below the skeleton's root that keep keys of their location
     location: float  # the largest of those
+    numbers: int = 0  # values of keys, and slopes of those with curves
+    tolerance: float = 0.0  # that keys left out may move a vertex; 0: none is left out
 
     @classmethod
     def of(cls, clips: list[Keyed], extra: int) -> Keyed:
@@ -32,6 +38,8 @@ class Keyed:
             sum(clip.keys_if_every for clip in clips) + extra,
             max(clip.located for clip in clips),
             max(clip.location for clip in clips),
+            sum(clip.numbers for clip in clips) + extra,
+            max(clip.tolerance for clip in clips),
         )
 
 
@@ -52,7 +60,9 @@ def tolerance_of(options: Options, size: float, poses: bool) -> float | None:
 
 def tracks_of(links: Links, times, size: float, options: Options, poses: bool) -> list:
     """The keys of every link; None for those that follow."""
-    tolerance = tolerance_of(options, size, poses)
+    tolerance, curved = tolerance_of(options, size, poses), options.key_shape == "BEZIER"
+    if curved:
+        return channels.tracks(links.chain, np.asarray(times), tolerance, curved=True)
     if tolerance is not None and links.chain.pinned.any() and options.skeleton != "ARTICULATED":
         tolerance *= 1 - channels.PIN_SHARE
     return channels.tracks(links.chain, np.asarray(times), tolerance)
@@ -64,11 +74,14 @@ def put(writer: Writer, links: Links, tracks: list) -> Keyed:
     for b, track in enumerate(tracks):
         if track is None:
             continue
+        if isinstance(track, Untouched):
+            writer.restore(track)
+            continue
         writer.track(links.bones[b], track, links.inner[b], links.chain.held[:, b])
         if links.joined[b] and not links.chain.pinned[b]:
             located += 1
             location = max(location, float(np.linalg.norm(track.location, axis=1).max()))
-    return Keyed(writer.keys, writer.keys_if_every, located, location)
+    return Keyed(writer.keys, writer.keys_if_every, located, location, writer.numbers)
 
 
 def goes_along(heads, root: np.ndarray, transforms: np.ndarray, size: float) -> np.ndarray:
@@ -79,6 +92,23 @@ def goes_along(heads, root: np.ndarray, transforms: np.ndarray, size: float) -> 
     points = np.concatenate([heads, np.ones((len(heads), 1))], axis=1)
     gap = np.einsum("fbij,bj->fbi", root[:, None] - transforms, points)
     return np.linalg.norm(gap, axis=2).max(axis=0, initial=0) <= tolerances.LENGTH * size
+
+
+def sample_of(rest, bones: np.ndarray, weights: np.ndarray, number: np.ndarray) -> channels.Sample:
+    """Some vertices, evenly from all of them, and the outermost of each bone, where it moves most
+
+    bones, weights [v][k]; number: links of bones
+    """
+    even = np.unique(np.linspace(0, len(rest) - 1, _JUDGED).astype(int))
+    some = [even]
+    reach = np.asarray(rest, np.float64) @ _DIRECTIONS.T
+    for b in range(len(number)):
+        rows = np.flatnonzero(((bones == b) & (weights > 0)).any(axis=1))
+        if len(rows):
+            some.append(rows[reach[rows].argmax(axis=0)])
+    some = np.concatenate(some)
+    links = np.where(bones[some] >= 0, number[bones[some]], -1)
+    return channels.Sample(rest[some].astype(np.float64), links, weights[some].astype(np.float64), len(even))
 
 
 def _planned(armature, rig: Rig, root: np.ndarray, plan) -> Links:
@@ -98,6 +128,9 @@ def _planned(armature, rig: Rig, root: np.ndarray, plan) -> Links:
         rigid=plan.carriers is None,
         pinned=np.concatenate([[False], (plan.pinned | along)[order]]),
     )
+    goals = channels.homogeneous(rig.transforms)[:, order]
+    chain.goals = np.concatenate([root[:, None], goals], axis=1)
+    chain.skin = sample_of(rig.rest, rig.influence_bones, rig.influence_weights, number)
     joined = np.concatenate([[False], (plan.parents[order] >= 0) & (plan.skeleton is not None)])
     if plan.carriers is None:
         return Links(chain, [ROOT_NAME, *names], [None] * (rig.bones + 1), joined)
@@ -109,6 +142,7 @@ def key(armature, action, rig: Rig, root: np.ndarray, times, plan, options: Opti
     writer = Writer(armature, action, times, plan.size)
     links = _planned(armature, rig, root, plan)
     keyed = put(writer, links, tracks_of(links, times, plan.size, options, bool(poses)))
+    keyed.tolerance = tolerance_of(options, plan.size, bool(poses)) or 0.0
     if poses:
         writer.name_poses(poses)
     return keyed

@@ -6,6 +6,8 @@ with their handles; a held frame between keys gets a key of its own where its ne
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import bpy
 import numpy as np
 from mathutils import Euler, Quaternion
@@ -13,7 +15,8 @@ from mathutils import Euler, Quaternion
 from .channels import Channels, Track
 
 _LINEAR = 1  # of Keyframe.interpolation, as foreach_set wants it
-_AUTO_CLAMPED = 4  # of Keyframe.handle_left_type
+_BEZIER = 2
+_AUTO_CLAMPED, _FREE = 4, 0  # of Keyframe.handle_left_type; aligned ones are rounded anew with every update
 _STEADY = (0, _LINEAR)  # interpolations that look no further than the two keys around
 _UNCHANGED = 2e-7  # values nearer than this, in units of the channel, are equal
 _ON = 1e-3  # frames: a key nearer than this to a frame is on it
@@ -65,7 +68,7 @@ def path_of(bone: str) -> str:
     return f'pose.bones["{bpy.utils.escape_identifier(bone)}"].'
 
 
-def _bags_of(owner, action) -> list:
+def bags_of(owner, action) -> list:
     """All that holds f-curves of the owner in an action, which it need not have."""
     if not hasattr(action, "slots"):
         return [action]
@@ -77,7 +80,7 @@ def _bags_of(owner, action) -> list:
 def clear(armature, action, bones: list[str]) -> None:
     """Removes all keys of these bones from an action; others stay."""
     paths = tuple(map(path_of, bones))
-    for bag in _bags_of(armature, action):
+    for bag in bags_of(armature, action):
         for curve in list(bag.fcurves):
             if curve.data_path.startswith(paths):
                 bag.fcurves.remove(curve)
@@ -103,15 +106,28 @@ def points_of(curve) -> dict[str, np.ndarray]:
     return found
 
 
-def _new_points(times: np.ndarray, values: np.ndarray) -> dict[str, np.ndarray]:
+def _new_points(times: np.ndarray, values: np.ndarray, slopes=None) -> dict[str, np.ndarray]:
+    """Joined by straight lines, or by curves if slopes are given."""
     count = len(times)
     made = {name: np.zeros((count, width), dtype) for name, (width, dtype) in POINT.items()}
     made["co"] = np.stack([times, values], -1).astype(np.float32)
-    made["interpolation"][:] = _LINEAR
+    made["interpolation"][:] = _LINEAR if slopes is None else _BEZIER
     for side in ("left", "right"):
         made[f"handle_{side}"] = made["co"].copy()
-        made[f"handle_{side}_type"][:] = _AUTO_CLAMPED
+        made[f"handle_{side}_type"][:] = _AUTO_CLAMPED if slopes is None else _FREE
+    if slopes is not None:
+        for side, reach in zip(("left", "right"), _reaches(np.asarray(times, np.float64)), strict=True):
+            handle = np.stack([times + reach, values + slopes * reach], -1)
+            made[f"handle_{side}"] = handle.astype(np.float32)
     return made
+
+
+def _reaches(times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """How far handles go to either side: a third of the way to the next key, so that time runs evenly."""
+    gaps = np.diff(times) / 3
+    if not len(gaps):
+        return np.array([-1 / 3]), np.array([1 / 3])
+    return -np.concatenate([gaps[:1], gaps]), np.concatenate([gaps, gaps[-1:]])
 
 
 def set_points(curve, points: dict[str, np.ndarray]) -> None:
@@ -122,8 +138,11 @@ def set_points(curve, points: dict[str, np.ndarray]) -> None:
     curve.update()
 
 
-def fill(curve, times: np.ndarray, values: np.ndarray) -> None:
+def fill(curve, times: np.ndarray, values: np.ndarray, slopes=None) -> None:
     """A new curve's keys."""
+    if slopes is not None:
+        set_points(curve, _new_points(times, values, slopes))
+        return
     points = curve.keyframe_points
     points.add(len(times))
     points.foreach_set("co", np.stack([times, values], -1).astype(np.float32).ravel())
@@ -159,7 +178,7 @@ def slot_for(owner, action):
 
 def curves_of(owner, action) -> list:
     """The f-curves that move the owner when it has the action."""
-    return [curve for bag in _bags_of(owner, action) for curve in bag.fcurves]
+    return [curve for bag in bags_of(owner, action) for curve in bag.fcurves]
 
 
 def is_driven(armature, action, bone: str) -> bool:
@@ -240,13 +259,21 @@ class Reader:
         self._old = {(curve.data_path, curve.array_index): curve for curve in found}
         self.keys = 0  # written, or left as they are
         self.keys_if_every = 0  # as many as there were without reduction
+        self.numbers = 0  # values of keys, and slopes of those with curves
 
     def leave(self, bone: str) -> None:
         """Counts the keys of a bone that stays as it is."""
         for (path, _), curve in self._old.items():
             if path.startswith(path_of(bone)):
-                self.keys += len(curve.keyframe_points)
+                self.count(curve)
                 self.keys_if_every += 1 if len(curve.keyframe_points) == 1 else len(self.times)
+
+    def count(self, curve) -> None:
+        """Adds the keys of a curve to what there is."""
+        kinds = np.empty(len(curve.keyframe_points), np.int32)
+        curve.keyframe_points.foreach_get("interpolation", kinds)
+        self.keys += len(kinds)
+        self.numbers += len(kinds) + int((kinds == _BEZIER).sum())
 
     def _present(self, bone: str, channel: str) -> np.ndarray:
         """[f][n] the values of a channel"""
@@ -276,6 +303,13 @@ class Reader:
         return any(curve.range()[1] > self.times[-1] + _ON for curve in curves)
 
 
+class Untouched(NamedTuple):
+    """All curves of bones, as they are."""
+
+    bones: list[str]
+    points: dict[tuple[str, int], dict[str, np.ndarray]]  # by path and index
+
+
 class Writer(Reader):
     """Writes the tracks of bones into an action, and gives it to the armature object."""
 
@@ -290,7 +324,7 @@ class Writer(Reader):
 
     # ---- what is written
 
-    def _write(self, bone, channel, rows, values: np.ndarray, unit: float, held) -> None:
+    def _write(self, bone, channel, rows, values: np.ndarray, unit: float, held, slopes=None) -> None:
         """Curves that rest at their default are not written, and others that do not move have one key."""
         default, path = DEFAULTS[channel], path_of(bone) + channel
         curves = [self._old.get((path, index)) for index in range(values.shape[1])]
@@ -311,11 +345,13 @@ class Writer(Reader):
             some = slice(0, 1) if still[index] else slice(None)
             if fresh:
                 curve.keyframe_points.clear()
-                fill(curve, self.times[rows][some], column[some])
+                rising = None if slopes is None or still[index] else slopes[:, index]
+                fill(curve, self.times[rows][some], column[some], rising)
             else:
                 here = present[:, index] if present is not None else None
-                self._merge(curve, rows, column, held, kept[index], here)
-            self.keys += len(curve.keyframe_points)
+                rising = None if slopes is None else slopes[:, index]
+                self._merge(curve, rows, column, held, kept[index], here, rising)
+            self.count(curve)
             self.keys_if_every += 1 if still[index] else len(self.times)
 
     def _rest(self, bone: str, channel: str, index: int, curve) -> None:
@@ -327,8 +363,8 @@ class Writer(Reader):
         if values[index] != DEFAULTS[channel][index]:
             values[index] = DEFAULTS[channel][index]
 
-    def _merge(self, curve, rows, column, held, kept, present) -> None:
-        """New keys among those that stay."""
+    def _merge(self, curve, rows, column, held, kept, present, slopes=None) -> None:
+        """New keys among those that stay; with slopes, none of the frames is held."""
         old, kept = points_of(curve), np.zeros(0, bool) if kept is None else kept
         exposed = _exposed(old, kept, self.times, held)
         free = ~held[rows]
@@ -337,7 +373,7 @@ class Writer(Reader):
         if len(exposed):
             times.append(self.times[exposed])
             values.append(present[exposed])
-        made = _new_points(np.concatenate(times), np.concatenate(values))
+        made = _new_points(np.concatenate(times), np.concatenate(values), slopes)
         points = {name: np.concatenate([old[name][kept], made[name]]) for name in POINT}
         order = np.argsort(points["co"][:, 0], kind="stable")
         set_points(curve, {name: part[order] for name, part in points.items()})
@@ -346,16 +382,36 @@ class Writer(Reader):
         """`inner_bone` hangs under the carrier `bone` when the track has an inner rotation; held [f]."""
         held = np.zeros(len(self.times), bool) if held is None else held
         mode, rows = self._bones[bone].rotation_mode, track.rows
-        self._write(bone, "location", rows, track.location, self.size, held)
+        rising = track.slopes or Channels(None, None)
+        self._write(bone, "location", rows, track.location, self.size, held, rising.location)
         turned = _ROTATIONS.get(mode, "rotation_euler")
-        self._write(bone, turned, rows, _turned(mode, track.rotation), 1.0, held)
+        self._write(bone, turned, rows, _turned(mode, track.rotation), 1.0, held, rising.rotation)
         scale = track.scale
         if scale is None and self._scales(bone):
             scale = np.ones((len(rows), 3))
         if scale is not None:
-            self._write(bone, "scale", rows, scale, 1.0, held)
+            level = np.zeros_like(scale) if track.scale is None and track.slopes else rising.scale
+            self._write(bone, "scale", rows, scale, 1.0, held, level)
         if track.inner is not None:
-            self._write(inner_bone, "rotation_quaternion", rows, track.inner, 1.0, held)
+            self._write(inner_bone, "rotation_quaternion", rows, track.inner, 1.0, held, rising.inner)
+
+    def as_they_are(self, bones: list[str]) -> Untouched:
+        paths = tuple(map(path_of, bones))
+        found = {key: curve for key, curve in self._old.items() if key[0].startswith(paths)}
+        return Untouched(bones, {key: points_of(curve) for key, curve in found.items()})
+
+    def restore(self, untouched: Untouched) -> None:
+        """The same curves, be they there or not."""
+        paths = tuple(map(path_of, untouched.bones))
+        for key in [key for key in self._old if key[0].startswith(paths) and key not in untouched.points]:
+            self._bag.fcurves.remove(self._old.pop(key))
+        for (path, index), points in untouched.points.items():
+            bone = next(name for name in untouched.bones if path.startswith(path_of(name)))
+            curve = self._old.get((path, index)) or self._new(path, index, bone)
+            self._old[path, index] = curve
+            set_points(curve, points)
+            self.count(curve)
+            self.keys_if_every += 1 if len(curve.keyframe_points) == 1 else len(self.times)
 
     def _scales(self, bone: str) -> bool:
         """Whether a bone that shall not scale was given a scale."""

@@ -11,6 +11,7 @@ import dataclasses
 
 import numpy as np
 
+from ..options.options import Options
 from . import actions, keys, played, rewrite, standing
 
 
@@ -42,7 +43,7 @@ def read(armature, names: list[str]) -> list[Other]:
 
 def write(armature, others: list[Other], names: list[str], held=None) -> None:
     """Keys these bones, whose transforms the others have; held [b]: those that keep their keys."""
-    options = armature.ossify.settings.options()
+    options = Options.of(armature.ossify.settings)
     for other in others:
         fixed = None if held is None else np.repeat(held[None], len(other.times), axis=0)
         with actions.alone(armature, other.action):

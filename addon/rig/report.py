@@ -55,11 +55,19 @@ class Report:
     influences: float  # mean a vertex
     keys: int
     keys_if_every: int
+    numbers: int  # of keys: values, and slopes of curves
+    keys_within: (
+        float | None
+    )  # share of vertices that keys left out move within the tolerance; None: none left out
+    tolerance: float
     rig_bytes: int
     shape_key_bytes: int
     cache_bytes: int
     notes: list[str]
     seconds: dict[str, float] = dataclasses.field(default_factory=dict)
+    volume: object = (
+        None  # what Keep Volume is worth, when it is on: `before` and `after` in percent of the size
+    )
 
     def percent(self, distance: float) -> float:
         return 100 * distance / self.size
@@ -94,12 +102,39 @@ class Report:
             f"mean {self.percent(self.mean):.3g} %, 95 in 100 below {self.percent(self.percentile_95):.3g} %",
             f"largest {self.percent(self.maximum):.3g} % ({self.maximum:.3g}) at vertex {self.worst_vertex}"
             f" of {self.worst_object} in {where}",
-            f"{counted(self.keys, 'key')} of {self.keys_if_every}; leaving the others out moves no vertex by"
-            f" more than {self.percent(self.keys_moved):.2g} %",
+            self._key_line(),
+            *self.surface_lines(),
+            *([f"Keep Volume: {self.volume.words()}"] if self.volume else []),
             *self.clip_lines(),
             *self.skeleton_lines(),
             "{} as a rig, {} as shape keys, {} as a point cache".format(*self.sizes()),
         ]
+
+    def surface_lines(self) -> list[str]:
+        """How well the skin keeps its shape, as the solver left it, and how far the rest pose moved."""
+        solver = self.solver
+        if solver.normal_degrees is None:
+            return []
+        moved = ""
+        if solver.rest_percent and solver.rest_normal_degrees is not None:
+            moved = (
+                f"; the rest pose moved by {solver.rest_percent:.2g} %, its normals by"
+                f" {solver.rest_normal_degrees:.1f} degrees"
+            )
+        return [f"Surface: normals {solver.normal_degrees:.1f} degrees off{moved}"]
+
+    @property
+    def key_bytes(self) -> int:
+        """A time for each, and its numbers."""
+        return 4 * (self.keys + self.numbers)
+
+    def _key_line(self) -> str:
+        held = f"{counted(self.numbers, 'number')}, {size_words(self.key_bytes)}"
+        line = f"{counted(self.keys, 'key')} of {self.keys_if_every} ({held}); leaving the others out moves"
+        if self.keys_within is not None and self.keys_within < 1:
+            share, within = 100 * self.keys_within, self.percent(self.tolerance)
+            line += f" {share:.4g} in 100 vertices by no more than {within:.2g} % and"
+        return f"{line} no vertex by more than {self.percent(self.keys_moved):.2g} %"
 
     def joints(self) -> dict[str, int]:
         """How many there are of each kind."""
@@ -136,7 +171,8 @@ class Report:
 
     def to_json(self) -> dict:
         """For pipelines: plain values, distances in scene units and in percent of the size."""
-        names = "erms size bones vertices influences keys keys_if_every rig_bytes shape_key_bytes cache_bytes"
+        names = "erms size bones vertices influences keys keys_if_every numbers key_bytes keys_within"
+        names += " rig_bytes shape_key_bytes cache_bytes"
         values = {name: getattr(self, name) for name in names.split()}
         for name in ("rms", "mean", "percentile_95", "maximum", "keys_moved"):
             values[name] = getattr(self, name)
@@ -172,12 +208,18 @@ class Report:
             "erms": self.solver.erms,
             "rms_percent": self.solver.rms_percent,
             "maximum_percent": self.solver.maximum_percent,
+            "normal_degrees": self.solver.normal_degrees,
+            "bumps": self.solver.bumps,
+            "rest_normal_degrees": self.solver.rest_normal_degrees,
+            "rest_percent": self.solver.rest_percent,
             "iterations": self.solver.iterations,
             "status": int(self.solver.status),
             "seconds": self.solver.seconds,
             "version": native.version(),
         }
         values["seconds"] = dict(self.seconds)
+        if self.volume is not None:
+            values["keep_volume"] = {"plain_percent": self.volume.before, "rms_percent": self.volume.after}
         values["notes"] = list(self.notes)
         return values
 
@@ -247,6 +289,7 @@ class Measuring:
         self.motion, self.rig, self.row = motion, rig, 0
         self._distances = np.empty((frames, vertices), np.float32)
         self._replayed, self._moved = np.empty((vertices, 3)), 0.0
+        self._within, self._tolerance = 0, 0.0
         self._block = max(_REPLAYED // max(vertices, 1), 1)
         self._expected: native.Evaluation | None = None  # of the block of frames at hand, by the library
 
@@ -261,6 +304,7 @@ class Measuring:
     def play(self, built: Built) -> Generator[float, None, None]:
         """Plays the rows that are left, as far as it is asked to; yields how far it is, 0 to 1."""
         stage = _Stage(built, self.motion)
+        self._tolerance = built.keyed.tolerance
         shown = stage.show_live_modifiers(None)
         stage.play_on(self.row)
         while not self.ended:
@@ -274,6 +318,8 @@ class Measuring:
         """What the library makes of the block of frames that begins here."""
         rows = slice(self.row, self.row + self._block)
         rig = dataclasses.replace(self.rig.released(), transforms=self.rig.transforms[rows])
+        if rig.coefficients is not None:
+            rig.coefficients = rig.coefficients[rows]
         self._expected = native.evaluate(self.motion.rest, self.motion.frames[rows], rig)
 
     def _measure(self, stage: _Stage) -> None:
@@ -283,14 +329,18 @@ class Measuring:
         stage.replay(row, replayed)
         self._distances[row] = np.sqrt(((replayed - self.motion.frames[row]) ** 2).sum(axis=1))
         expected = self._expected.frames[row % self._block]
-        moved = float(((replayed - expected) ** 2).sum(axis=1).max())
-        self._moved = max(self._moved, moved)
+        moved = ((replayed - expected) ** 2).sum(axis=1)
+        self._moved = max(self._moved, float(moved.max()))
+        self._within += int((moved <= self._tolerance**2).sum())
 
     def report(self, built: Built, info: Info, free: Info | None) -> Report:
         """Once it has ended."""
         scale = self._expected.diagonal or 1.0, self._expected.radius or 1.0
         moved = math.sqrt(self._moved)
-        return _report(built, self.motion, self.rig, info, free, self._distances, scale, moved)
+        found = _report(built, self.motion, self.rig, info, free, self._distances, scale, moved)
+        if self._tolerance > 0:
+            found.keys_within = self._within / self._distances.size
+        return found
 
     def info(self) -> Info:
         """As a solver would have it, of a rig that nobody solved."""
@@ -332,6 +382,7 @@ def _report(
     part = next(part for part in motion.parts if part.vertices.start <= vertex < part.vertices.stop)
     used = int((rig.influence_bones >= 0).sum())
     positions_bytes = 12 * frames * vertices
+    correctives = 0 if rig.fields is None else len(rig.fields)
     return Report(
         erms=1000 / radius * math.sqrt(squares.sum() / (3 * vertices * frames)),
         size=size,
@@ -361,7 +412,13 @@ def _report(
         influences=used / vertices,
         keys=built.keyed.keys,
         keys_if_every=built.keyed.keys_if_every,
-        rig_bytes=8 * (built.keyed.keys + used),  # a key: a time and a value; a weight: a group and a value
+        numbers=built.keyed.numbers,
+        keys_within=None,
+        tolerance=built.keyed.tolerance,
+        # a weight: a group and a value; a corrective: positions and values
+        rig_bytes=4 * (built.keyed.keys + built.keyed.numbers)
+        + 8 * used
+        + correctives * (12 * vertices + 4 * frames),
         shape_key_bytes=positions_bytes + 12 * vertices,
         cache_bytes=positions_bytes,
         notes=[*motion.notes, *_joint_notes(built.skeleton)],

@@ -16,6 +16,7 @@ from ..base import tolerances
 from ..base.meshes import matrix_of, positions
 from ..base.surface import diagonal
 from ..base.words import aloof_words, moved_words
+from ..native import nouns
 from ..options.options import Options
 from ..skeleton import placement
 from . import channels, keying, keys, played, roles, standing, weights
@@ -39,7 +40,7 @@ def wanted_weights(influence_bones, influence_weights, held: np.ndarray, present
     off = (np.abs(total - left) > tolerances.WEIGHT_SUM) & (total > 0)
     amounts[off] *= (left[off] / total[off])[:, None]
     bones, amounts = weights.exact(np.where(free, influence_bones, -1), amounts, left)
-    return np.where(held, present, weights.dense(bones, amounts, len(held)))
+    return np.where(held, present, nouns.dense(bones, amounts, len(held)))
 
 
 def write_weights(obj, rows, influence_bones, influence_weights, names: list[str], held=None) -> None:
@@ -287,11 +288,13 @@ def _links(armature, writer: Writer, transforms, names, options: Options, held, 
         transforms=moved,
         rigid=not flexible,
         follows=follows,
-        local=np.linalg.inv(above) @ poses,
+        local=channels.inverse_of(above) @ poses,
         held=held & ~follows,
         every=np.array([armature.pose.bones[link.name].rotation_mode != "QUATERNION" for link in links]),
         ended=np.array([writer.goes_on(link.name) for link in links]),
     )
+    if options.key_shape == "BEZIER" and options.keys == "REDUCED":
+        chain.present = _given(writer, links, ~follows, frames)
     if chain.held.any():
         chain.given = _given(writer, links, chain.held.any(axis=0), frames)
     deforms = np.array([bones[link.shown].use_deform for link in links])
@@ -334,7 +337,17 @@ def _put(writer: Writer, planned: Keys) -> Keyed:
         if follows and link.column >= 0:
             for name in filter(None, (link.name, link.inner)):
                 writer.leave(name)
-    return dataclasses.replace(keyed, keys=writer.keys, keys_if_every=writer.keys_if_every)
+    counts = {"keys": writer.keys, "keys_if_every": writer.keys_if_every, "numbers": writer.numbers}
+    return dataclasses.replace(keyed, **counts)
+
+
+def _with_kept(writer: Writer, links: Links, tracks: list) -> list:
+    """With the curves themselves of bones that keep theirs, so that they can be written elsewhere."""
+    follows = links.chain.follows
+    for i, names in enumerate(zip(links.bones, links.inner, strict=True)):
+        if tracks[i] is None and not follows[i]:
+            tracks[i] = writer.as_they_are([name for name in names if name is not None])
+    return tracks
 
 
 def settle_keys(
@@ -347,7 +360,8 @@ def settle_keys(
     for _ in range(_ANSWERS):
         writer = Writer(armature, action, times, size)
         links, bones = _links(armature, writer, transforms, names, options, held, skin)
-        planned = Keys(links, bones, keying.tracks_of(links, writer.times, size, options, poses), size)
+        tracks = keying.tracks_of(links, writer.times, size, options, poses)
+        planned = Keys(links, bones, _with_kept(writer, links, tracks), size)
         keyed = _put(writer, planned)
         if not _wander(armature, action, bones, links.chain):
             break

@@ -4,7 +4,8 @@
     deform     moves vertices
     carrier    above a flexible bone, with its location, rotation and scale; comes and goes with it
     control    an artist's handle for others
-    virtual, shape, helper    bones that blend others, that carry a shape, that correct one: none is made yet
+    virtual    blends others, its masters, and moves vertices for them; the masters are marked as such
+    shape, helper    bones that carry a shape, that correct one: none is made yet
 
 A bone that an artist made has none; it counts as deform if it deforms, and else as control. So does what an
 artist does to a bone: a carrier carries no longer when its bone was moved away from it. No rig of version
@@ -20,9 +21,19 @@ import numpy as np
 ROLE = "ossify_role"
 ROOT, DEFORM, CARRIER, CONTROL = "root", "deform", "carrier", "control"
 VIRTUAL, SHAPE, HELPER = "virtual", "shape", "helper"
+MASTER = "ossify_master"  # on a bone that moves vertices by way of virtual bones
 _ROLES = (ROOT, DEFORM, CARRIER, CONTROL, VIRTUAL, SHAPE, HELPER)
 ROOT_NAME, CARRIER_NAME = "Root", "Stretch"  # that they are given
 _TOGETHER = 1e-6  # of rest matrices: a carrier and its bone lie in one place, and Edit Mode rounds
+
+
+def is_virtual(bone) -> bool:
+    return bone.get(ROLE) == VIRTUAL
+
+
+def moves_vertices(bone) -> bool:
+    """Of a bone of an artist's: by itself, or by way of virtual bones."""
+    return (bone.use_deform and not is_virtual(bone)) or bool(bone.get(MASTER))
 
 
 def _lie_together(bone, other) -> bool:
@@ -52,7 +63,7 @@ def of(armature) -> dict[str, str]:
     """bone -> its role"""
     known = _known(armature) or _of_before(armature)
     return {
-        bone.name: known.get(bone.name) or (DEFORM if bone.use_deform else CONTROL)
+        bone.name: known.get(bone.name) or (DEFORM if moves_vertices(bone) else CONTROL)
         for bone in armature.data.bones
     }
 
@@ -94,6 +105,7 @@ def complete(armature, names: Iterable[str]) -> None:
 
 def give(armature, role: str, names: Iterable[str]) -> None:
     """To bones that Ossify has made."""
-    upgrade(armature)
+    if armature.ossify.version or role != VIRTUAL:  # which any rig may have
+        upgrade(armature)
     for name in names:
         armature.data.bones[name][ROLE] = role

@@ -12,7 +12,7 @@ from ..base import tolerances
 from ..base.handles import Handle, Place
 from ..base.refusal import Refusal
 from ..motion.capture import Part, unmirrored
-from . import weights
+from . import volumes, weights
 
 MODIFIER = "Armature"
 
@@ -111,6 +111,7 @@ def copy_source(part: Part, place: Place, name: str, note):
     obj.name = name
     mesh.name = obj.name
     _clear_shape_keys(obj)
+    volumes.forget(mesh)
     for block in (obj, mesh):
         block.animation_data_clear()
     obj.constraints.clear()

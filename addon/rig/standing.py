@@ -16,10 +16,10 @@ import numpy as np
 
 from .. import native
 from ..base.handles import Handle, was_changed
-from ..base.meshes import matrix_of, positions, triangles_of
+from ..base.meshes import matrices_of, matrix_of, positions, triangles_of
 from ..base.refusal import Refusal
 from ..base.rigid import nearest_rotation
-from . import roles
+from . import roles, virtual_bones, volumes
 from .armature import edit_mode
 
 WEIGHTLESS = 1e-4  # a vertex with less weight is not moved, as for Blender's modifier
@@ -35,7 +35,9 @@ def meshes_of(armature) -> list:
     return [
         obj
         for obj in armature.children
-        if obj.type == "MESH" and any(m.type == "ARMATURE" and m.object == armature for m in obj.modifiers)
+        if obj.type == "MESH"
+        and not volumes.is_probe(obj)
+        and any(m.type == "ARMATURE" and m.object == armature for m in obj.modifiers)
     ]
 
 
@@ -46,14 +48,15 @@ def followers(armature, own: list) -> list:
         for obj in bpy.data.objects
         if obj.type == "MESH"
         and obj not in own
+        and not volumes.is_probe(obj)
         and obj.data.library is None
         and any(m.type == "ARMATURE" and m.object == armature for m in obj.modifiers)
     ]
 
 
 def bone_names(armature) -> list[str]:
-    """Of the bones that deform."""
-    return [bone.name for bone in armature.data.bones if bone.use_deform]
+    """Of the bones that deform, by themselves or by way of virtual bones."""
+    return [bone.name for bone in armature.data.bones if roles.moves_vertices(bone)]
 
 
 def check(armature) -> None:
@@ -99,8 +102,8 @@ def turning_parents(armature, names: list[str], pinned: Collection[str] = ()) ->
 # ---- weights
 
 
-def painted(obj, names: list[str]) -> np.ndarray:
-    """[v][b] float32 as they are in the vertex groups, whatever their sum"""
+def _in_groups(obj, names: list[str]) -> np.ndarray:
+    """[v][b] float32"""
     weights = np.zeros((len(obj.data.vertices), len(names)), np.float32)
     columns = {obj.vertex_groups[name].index: b for b, name in enumerate(names) if name in obj.vertex_groups}
     for vertex in obj.data.vertices:
@@ -108,6 +111,18 @@ def painted(obj, names: list[str]) -> np.ndarray:
             if group.group in columns:
                 weights[vertex.index, columns[group.group]] = group.weight
     return weights
+
+
+def painted(obj, names: list[str]) -> np.ndarray:
+    """[v][b] float32 as they are in the vertex groups, whatever their sum; through virtual bones, D A"""
+    blends, weights = virtual_bones.of_mesh(obj), _in_groups(obj, names)
+    if blends is None:
+        return weights
+    shares = np.zeros((len(blends.names), len(names)))
+    for b, name in enumerate(names):
+        if name in blends.masters:
+            weights[:, b], shares[:, b] = 0, blends.shares[:, blends.masters.index(name)]
+    return weights + (_in_groups(obj, blends.names) @ shares).astype(np.float32)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -149,6 +164,11 @@ class Skin:
     def of_bones(self, columns) -> Skin:
         """With some of the bones, in this order."""
         return dataclasses.replace(self, painted=np.ascontiguousarray(self.painted[:, columns]))
+
+
+def read_followed(armature, names: list[str], meshes: list) -> Skin:
+    """With the groups of these bones themselves, virtual ones, too."""
+    return read_skin(armature, names, meshes, [_in_groups(obj, names) for obj in meshes])
 
 
 def read_skin(armature, names: list[str], meshes: list | None = None, groups: list | None = None) -> Skin:
@@ -197,13 +217,15 @@ def replayable(rig: native.Rig) -> native.Rig:
 def read_transforms(armature, scene, layer, names: list[str], times) -> np.ndarray:
     """[f][b][4][4] rest to frame, as Blender evaluates them; the scene's frame stays"""
     before = scene.frame_current, scene.frame_subframe
-    rests = np.array([np.array(armature.data.bones[name].matrix_local) for name in names], np.float64)
+    here, known = armature.pose.bones.keys(), armature.data.bones.keys()
+    shown, own = [here.index(name) for name in names], [known.index(name) for name in names]
+    rests = matrices_of(armature.data.bones, "matrix_local")[own]
     poses = np.empty((len(times), len(names), 4, 4))
     try:
         for row, time in enumerate(times):
             scene.frame_set(int(time))
             bones = armature.evaluated_get(layer.depsgraph).pose.bones
-            poses[row] = [np.array(bones[name].matrix) for name in names]
+            poses[row] = matrices_of(bones, "matrix")[shown]
     finally:
         scene.frame_set(before[0], subframe=before[1])
     return poses @ np.linalg.inv(rests)

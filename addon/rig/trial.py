@@ -6,6 +6,8 @@ would find it again in the file.
 
 from __future__ import annotations
 
+import bpy
+
 from ..base.handles import Handle
 from ..motion.capture import Clip
 from . import carriers, keys, played
@@ -34,6 +36,16 @@ def _aim_all(armature, old) -> None:
                     target.id = armature
 
 
+def _aim_shapes(mesh, copy, old) -> None:
+    """Shape keys of a copied mesh that follow the old armature follow the new one."""
+    shapes = mesh.shape_keys
+    for curve in shapes.animation_data.drivers if shapes and shapes.animation_data else ():
+        for variable in curve.driver.variables:
+            for target in variable.targets:
+                if target.id == old:
+                    target.id = copy
+
+
 def _answers_to_world(armature) -> bool:
     """Whether its bones go elsewhere when it stands elsewhere: to targets of constraints or drivers."""
     drivers = armature.animation_data.drivers if armature.animation_data else ()
@@ -45,6 +57,7 @@ class Trial:
 
     def __init__(self, armature, meshes: list, names: list[str]):
         self._maker, self.armature = Maker(), None
+        self._shapes: list[Handle] = []  # of the copied meshes, which leave them behind
         self.original, self.names = Handle.of("objects", armature), names
         self.originals = [Handle.of("objects", obj) for obj in meshes]
         try:
@@ -70,6 +83,9 @@ class Trial:
             data = note("meshes", obj.data.copy())
             mesh = note("objects", obj.copy())
             mesh.data, mesh.parent, mesh.hide_viewport = data, copy, False
+            _aim_shapes(data, copy, armature)
+            if data.shape_keys is not None:
+                self._shapes.append(Handle.of("shape_keys", data.shape_keys))
             mesh.matrix_parent_inverse = obj.matrix_parent_inverse
             for modifier in list(mesh.modifiers):
                 if modifier.type == "ARMATURE" and modifier.object == armature:
@@ -122,6 +138,9 @@ class Trial:
     def remove(self) -> None:
         self._adopt()
         discard(self._maker.made)
+        left = [shapes for shapes in (handle.find() for handle in self._shapes) if shapes is not None]
+        if left:
+            bpy.data.batch_remove(left)
 
     def __enter__(self):
         return self
@@ -139,4 +158,5 @@ def keyed_of(armature, names: list[str]) -> Keyed:
             reader.leave(name)
     record = armature.ossify
     counts = (sum(reader.keys for reader in readers), sum(reader.keys_if_every for reader in readers))
-    return Keyed(*counts, record.located, record.location / 100 * record.size)
+    numbers = sum(reader.numbers for reader in readers)
+    return Keyed(*counts, record.located, record.location / 100 * record.size, numbers)

@@ -1,5 +1,5 @@
 """Weights as the solver has them, a row of bones and weights a vertex (-1 unused), as vertex groups want
-them, and with a column for every bone."""
+them."""
 
 from __future__ import annotations
 
@@ -41,14 +41,6 @@ def strongest(dense: np.ndarray, most: int | None = None) -> np.ndarray:
 def at(dense: np.ndarray, bones: np.ndarray) -> np.ndarray:
     """[v][k] the weights of these bones"""
     return np.where(bones >= 0, np.take_along_axis(dense, np.maximum(bones, 0), axis=1), 0.0)
-
-
-def dense(bones: np.ndarray, weights: np.ndarray, count: int, dtype=np.float32) -> np.ndarray:
-    """[v][b]"""
-    result = np.zeros((len(bones), count), dtype)
-    rows, columns = np.nonzero(bones >= 0)
-    result[rows, bones[rows, columns]] = weights[rows, columns]
-    return result
 
 
 def by_bone(bones: np.ndarray, weights: np.ndarray, count: int):

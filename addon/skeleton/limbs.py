@@ -21,7 +21,7 @@ from .placement import LONGEST, SHORTEST, Bones, facing, rule, unit
 
 _STRAIGHT = 0.5  # cosine: one of several children that turns off further than this does not continue the limb
 _AT_JOINT = 0.15  # of the spread of what a bone moves: nearer than this, its middle tells no direction
-_WITHIN, _SMALL = 1.0, 0.5  # of the spread, the mass: a child as near and with as little is a part of it
+_NEAR, _SMALL = 1.0, 0.5  # of the spread, the mass: a child as near and with as little is a part of it
 _RIVAL_MASS, _RIVAL_ANGLE = (
     0.6,
     0.25,
@@ -79,7 +79,7 @@ def _best_child(b: int, skeleton: Skeleton, region: Region, below: np.ndarray, s
     parents, joints, mirrors = skeleton.parents, skeleton.joints, skeleton.mirrors
     children = np.flatnonzero(parents == b)
     if parents[b] >= 0:  # a jaw does not continue a head, nor an ear
-        near = np.linalg.norm(joints[children] - joints[b], axis=1) < _WITHIN * region.spreads[b]
+        near = np.linalg.norm(joints[children] - joints[b], axis=1) < _NEAR * region.spreads[b]
         children = children[~(near & (below[children] < _SMALL * region.mass[b]))]
     alone = len(children) == 1
     ways = joints[children] - joints[b]

@@ -31,17 +31,20 @@ from ..base.surface import diagonal
 from ..base.words import counted
 from ..edit import edits
 from ..motion import sources
+from ..nodes import volume
 from ..options.options import TrackOptions
 from ..record import memory, renamed
 from ..record.rig_record import remember_clip
-from ..rig import actions, played, rewrite, root_motion, standing
+from ..rig import actions, correctives, played, rewrite, root_motion, standing
 from ..rig.build import Maker, discard
 from ..rig.channels import homogeneous
+from ..rig.keying import tolerance_of
 from ..rig.stand import Standing, hanging
 from ..rig.trial import Trial
 from . import takes
 from .track_rig import Held, stand
 
+_PLAIN = "Keep Volume stays as it is, on top of the new motion; the error is that of the armature alone."
 _FREE_PART = 0.5  # of the solving, before joints are made to hold
 _ROUNDS = 2  # of solving around bones that something else moves, after the one in which all are free
 
@@ -176,11 +179,28 @@ def root_of(rig: Standing, frames: np.ndarray, found: np.ndarray) -> np.ndarray:
     return root_motion.find(rig.skin.rest, frames, found, rig.above, rig.heads, joined)
 
 
+def _write_correctives(rig: Standing, copy, action, take: takes.Take, found: np.ndarray) -> None:
+    """Keyed ones get the values that suit the new motion best; driven ones follow by themselves."""
+    names = correctives.names_of(copy)
+    if not names or correctives.are_driven(copy):
+        return
+    fields = correctives.read_fields(rig.armature, rig.skin.meshes)
+    moved, rows = dataclasses.replace(rig, transforms=found).rig(), rig.rows
+    given = dataclasses.replace(moved, fields=np.ascontiguousarray(fields[:, rows]))
+    frames, wish = np.ascontiguousarray(take.frames[:, rows]), native.Correction(count=len(names))
+    settings = rig.settings(len(rig.names), moved.influence_bones.shape[1])
+    solved, _, _ = native.correct(moved.rest, frames, rig.triangles, given, wish, settings)
+    tolerance = tolerance_of(rig.options, diagonal(rig.skin.rest), False)
+    exact = correctives.tolerances_of(fields, tolerance)
+    correctives.key_clip(copy, action, take.times, solved.coefficients, exact)
+
+
 def _write(rig: Standing, stage: _Stage, action, take: takes.Take, found: np.ndarray) -> int:
     """Keys the copy; how many keys there are."""
     copy, root = stage.armature.get(), root_of(rig, take.frames, found)
     transforms = np.concatenate([root[:, None], found], axis=1)
     keyed = rewrite.write_keys(copy, action, transforms, take.times, [rig.root, *rig.names], rig.options)
+    _write_correctives(rig, copy, action, take, found)
     actions.rest_pose(copy, action, rig.keyed_bones())
     for slot in getattr(action, "slots", ()):
         slot.name_display = rig.handle.name
@@ -278,7 +298,7 @@ def _result(held: Held, action, take, distances: np.ndarray, keys: int, clock: C
         int(take.times[frame]),
         100 / diagonal(rig.skin.rest),
         keys,
-        [*take.notes, *held.notes()],
+        [*take.notes, *held.notes(), *([_PLAIN] if volume.is_on(rig.armature) else [])],
         clock.seconds,
     )
 

@@ -11,6 +11,7 @@ import numpy as np
 from .. import native
 from ..base.handles import Handle, Place
 from ..base.words import listed
+from ..options.options import Options
 from ..rig import rewrite, standing
 from ..rig.stand import Holds, Standing
 from ..rig.standing import sparse
@@ -58,7 +59,7 @@ def stand(place: Place, armature) -> Held:
         dataclasses.replace(skin, painted=skin.painted[:, used]),
         Holds.nothing(len(skin.rest), 0, len(names)),
         None,
-        armature.ossify.settings.options(),
+        Options.of(armature.ossify.settings),
         standing.heads_of(armature, names),
         standing.parents_of(armature, names),
         standing.turning_parents(armature, names),

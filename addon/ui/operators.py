@@ -1,28 +1,26 @@
 """Operators: thin, they do nothing that a script could not do with convert.py."""
 
 import bpy
+from bl_operators.presets import AddPresetBase
 from bpy.props import EnumProperty, FloatProperty, IntProperty
 
 from .. import native
 from ..base.refusal import Refusal
 from ..base.words import counted
-from ..convert.convert import Result, convert
+from ..convert.again import convert_again, options_for, sources_of
+from ..convert.convert import Result, convert, own_trouble
 from ..motion import sources
 from ..motion.capture import check
-from ..options.options import FIELDS, PRESETS, Options, implied, preset_values
+from ..options.options import FIELDS, PRESETS, Options, contradiction, implied, plain, preset_values
 from ..rig import build, heat
 from . import properties, session
-from .chosen import OfRig, allowed, allowed_now, chosen_objects, rig_of
+from .chosen import OfIdleRig, OfRig, allowed, allowed_now, chosen_objects, rig_of
 from .modal import FAILURES, Working, fail
 from .operators_bake import OSSIFY_OT_bake
 
 
-class OSSIFY_OT_convert(Working, bpy.types.Operator):
-    """Turn the motion of the selected meshes into an armature with weights and keys"""
-
-    bl_idname = "ossify.convert"
-    bl_label = "Convert Motion to Rig"
-    bl_options = {"UNDO"}
+class _Converting(Working):
+    """What makes rigs."""
 
     __annotations__ = {
         **properties.annotations(),
@@ -35,20 +33,12 @@ class OSSIFY_OT_convert(Working, bpy.types.Operator):
         ),
     }
 
-    @classmethod
-    def poll(cls, context):
-        objects = chosen_objects(context)
-        trouble = sources.first_trouble(objects, context.view_layer)
-        return allowed_now(cls, trouble if objects else "Select the meshes to convert")
-
     def _options(self, context) -> Options:
         """What was given to the operator, then the preset, then the sidebar."""
-        options = context.scene.ossify.options()
+        options = Options.of(context.scene.ossify)
         values = {} if self.preset == "NONE" else preset_values(self.preset)
         given = {
-            field: properties.plain(getattr(self, field))
-            for field in FIELDS
-            if self.properties.is_property_set(field)
+            field: plain(getattr(self, field)) for field in FIELDS if self.properties.is_property_set(field)
         }
         values |= implied(given)
         for field, value in values.items():
@@ -56,16 +46,33 @@ class OSSIFY_OT_convert(Working, bpy.types.Operator):
         return options
 
     def succeed(self, result: Result) -> set[str]:
-        report = result.report
-        for note in report.notes:
-            self.report({"INFO"}, note)
-        self.report(
-            {"INFO"},
-            f"{result.armature.name}: {counted(report.bones, 'bone')}, error"
-            f" {report.percent(report.rms):.3g} % of the size, largest"
-            f" {report.percent(report.maximum):.3g} % in frame {report.worst_frame}",
-        )
+        for rig in (*result.others, result):
+            report = rig.report
+            for note in report.notes:
+                self.report({"INFO"}, note)
+            self.report(
+                {"INFO"},
+                f"{rig.armature.name}: {counted(report.bones, 'bone')}, error"
+                f" {report.percent(report.rms):.3g} % of the size, largest"
+                f" {report.percent(report.maximum):.3g} % in frame {report.worst_frame}",
+            )
         return {"FINISHED"}
+
+
+class OSSIFY_OT_convert(_Converting, bpy.types.Operator):
+    """Turn the motion of the selected meshes into an armature with weights and keys"""
+
+    bl_idname = "ossify.convert"
+    bl_label = "Convert Motion to Rig"
+    bl_options = {"UNDO"}
+
+    __annotations__ = _Converting.__annotations__
+
+    @classmethod
+    def poll(cls, context):
+        objects = chosen_objects(context)
+        trouble = own_trouble(objects) or sources.first_trouble(objects, context.view_layer)
+        return allowed_now(cls, trouble if objects else "Select the meshes to convert")
 
     def steps(self, context):
         return convert(context.scene, context.view_layer, chosen_objects(context), self._options(context))
@@ -73,6 +80,27 @@ class OSSIFY_OT_convert(Working, bpy.types.Operator):
     def check_first(self, context) -> None:
         native.library()
         check(context.scene, context.view_layer, chosen_objects(context), self._options(context))
+
+
+class OSSIFY_OT_convert_again(_Converting, OfIdleRig, bpy.types.Operator):
+    """Make a rig of this rig's source with the settings of the sidebar; the rig that is there is hidden"""
+
+    bl_idname = "ossify.convert_again"
+    bl_label = "Convert Again"
+    bl_options = {"UNDO"}
+
+    __annotations__ = _Converting.__annotations__
+
+    def steps(self, context):
+        return convert_again(context.scene, context.view_layer, rig_of(context), self._options(context))
+
+    def check_first(self, context) -> None:
+        native.library()
+        armature = rig_of(context)
+        sources_of(armature, context.view_layer)
+        trouble = contradiction(options_for(armature, self._options(context)), context.scene)
+        if trouble:
+            raise Refusal(trouble)
 
 
 class OSSIFY_OT_cancel(bpy.types.Operator):
@@ -112,6 +140,18 @@ class OSSIFY_OT_preset(bpy.types.Operator):
         for field, value in preset_values(self.preset).items():
             setattr(context.scene.ossify, field, value)
         return {"FINISHED"}
+
+
+class OSSIFY_OT_preset_add(AddPresetBase, bpy.types.Operator):
+    """Keep the settings as a preset of your own, or remove it"""
+
+    bl_idname = "ossify.preset_add"
+    bl_label = "Add Ossify Preset"
+
+    preset_menu = "OSSIFY_MT_presets"
+    preset_subdir = "ossify"
+    preset_defines = ()  # a name defined here is unknown to Blender's own code in Python 3.13
+    preset_values = tuple(f"bpy.context.scene.ossify.{field}" for field in preset_values("GAME"))
 
 
 class OSSIFY_OT_root_at_cursor(bpy.types.Operator):
@@ -209,8 +249,10 @@ class OSSIFY_OT_go_to_frame(bpy.types.Operator):
 
 CLASSES = (
     OSSIFY_OT_convert,
+    OSSIFY_OT_convert_again,
     OSSIFY_OT_cancel,
     OSSIFY_OT_preset,
+    OSSIFY_OT_preset_add,
     OSSIFY_OT_root_at_cursor,
     OSSIFY_OT_show_source,
     OSSIFY_OT_select_worst,
@@ -221,6 +263,7 @@ CLASSES = (
 def draw_menu(self, _context) -> None:
     self.layout.separator()
     self.layout.operator(OSSIFY_OT_convert.bl_idname, icon="ARMATURE_DATA")
+    self.layout.operator_menu_enum("ossify.export", "kind", text="Export Rig", icon="EXPORT")
     self.layout.operator_menu_enum(OSSIFY_OT_bake.bl_idname, "to", text="Bake Rig Back", icon="FILE_CACHE")
 
 

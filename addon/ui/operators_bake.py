@@ -33,7 +33,7 @@ class OSSIFY_OT_bake(Working, bpy.types.Operator):
         return allowed_now(cls, bake.trouble(rigs_and_meshes(context), context.view_layer))
 
     def _options(self, context) -> BakeOptions:
-        return self.given(context.scene.ossify_bake.options(), (*BAKE_FIELDS, "filepath"))
+        return self.given(BakeOptions.of(context.scene.ossify_bake), (*BAKE_FIELDS, "filepath"))
 
     def steps(self, context):
         objects = rigs_and_meshes(context)

@@ -50,7 +50,7 @@ class OSSIFY_OT_refit(Working, OfIdleRig, bpy.types.Operator):
         return allowed(cls, refit_check.trouble(rig_of(context)))
 
     def _options(self, context) -> RefitOptions:
-        return self.given(context.scene.ossify_refit.options(), REFIT_FIELDS)
+        return self.given(RefitOptions.of(context.scene.ossify_refit), REFIT_FIELDS)
 
     def steps(self, context):
         armature, options = rig_of(context), self._options(context)

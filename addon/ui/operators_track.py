@@ -55,7 +55,7 @@ class OSSIFY_OT_track(Working, bpy.types.Operator):
         return allowed_now(cls, track_trouble(context))
 
     def _options(self, context) -> TrackOptions:
-        return self.given(context.scene.ossify_track.options(), TRACK_FIELDS)
+        return self.given(TrackOptions.of(context.scene.ossify_track), TRACK_FIELDS)
 
     def steps(self, context):
         rig, meshes = rig_and_sources(context)
@@ -91,7 +91,7 @@ class OSSIFY_OT_preview(bpy.types.Operator):
         rig, meshes = rig_and_sources(context)
         try:
             preview.start(
-                context.scene, context.view_layer, rig, meshes, context.scene.ossify_track.options()
+                context.scene, context.view_layer, rig, meshes, TrackOptions.of(context.scene.ossify_track)
             )
         except FAILURES as error:
             return fail(self, error)

@@ -5,12 +5,14 @@ import bpy
 
 from .. import native
 from ..base.refusal import Refusal
-from ..base.words import counted
+from ..base.words import counted, listed
+from ..convert.again import sources_of
 from ..motion import sources
 from ..motion.capture import frame_range
 from ..options.options import PRESETS, contradiction, preset_of
+from ..rig import heat
 from . import session
-from .chosen import chosen_objects, rig_of
+from .chosen import chosen_objects, rig_around, rig_of
 from .operators_bake import draw_bake_range
 from .panel_rows import as_settings, draw_range
 
@@ -58,11 +60,18 @@ class Sidebar:
 
 
 class OSSIFY_MT_presets(bpy.types.Menu):
-    bl_label = "Presets"
+    """Those of Ossify, and the artist's own, which Blender keeps as files."""
 
-    def draw(self, _context):
+    bl_label = "Presets"
+    preset_subdir = "ossify"
+    preset_operator = "script.execute_preset"
+
+    def draw(self, context):
         for name, (label, _text, _values) in PRESETS.items():
             self.layout.operator("ossify.preset", text=label).preset = name
+        if any(bpy.utils.preset_paths(self.preset_subdir)):
+            self.layout.separator()
+            bpy.types.Menu.draw_preset(self, context)
 
 
 class OSSIFY_PT_convert(Sidebar, bpy.types.Panel):
@@ -79,24 +88,39 @@ class OSSIFY_PT_convert(Sidebar, bpy.types.Panel):
         else:
             _draw_offers(layout, context)
             settings = context.scene.ossify
-            preset = preset_of(settings)
-            layout.menu(OSSIFY_MT_presets.__name__, text=PRESETS[preset][0] if preset else "Custom Settings")
-            self._draw_button(layout, context, settings)
+            _draw_button(layout, context, settings)
+            _draw_presets(layout, settings)
 
-    @staticmethod
-    def _draw_button(layout, context, settings):
-        trouble = contradiction(settings, context.scene)
-        if trouble:
-            paragraph(layout, context, trouble, "ERROR")
-        row = layout.row()
-        row.scale_y = 1.6
-        row.enabled = trouble is None
-        row.operator("ossify.convert", icon="ARMATURE_DATA")
+
+def _draw_presets(layout, settings) -> None:
+    preset, row = preset_of(settings), layout.row(align=True)
+    row.menu(OSSIFY_MT_presets.__name__, text=PRESETS[preset][0] if preset else "Custom Settings")
+    row.operator("ossify.preset_add", text="", icon="ADD")
+    row.operator("ossify.preset_add", text="", icon="REMOVE").remove_active = True
+
+
+def _draw_button(layout, context, settings):
+    trouble = contradiction(settings, context.scene)
+    if trouble:
+        paragraph(layout, context, trouble, "ERROR")
+    row = layout.row()
+    row.scale_y = 1.6
+    row.enabled = trouble is None
+    again = is_again(context)
+    row.operator("ossify.convert_again" if again else "ossify.convert", icon="ARMATURE_DATA")
 
 
 def _is_shown_here(context) -> bool:
     """Whether the progress belongs into this panel: what runs has no other, or it is not to be seen."""
-    return runs("OSSIFY_OT_convert") or (session.current is not None and rig_of(context) is None)
+    return runs("OSSIFY_OT_convert", "OSSIFY_OT_convert_again") or (
+        session.current is not None and rig_of(context) is None
+    )
+
+
+def is_again(context) -> bool:
+    """Whether what is selected is a rig, or its own meshes, so that its source is meant."""
+    rig = rig_of(context)
+    return rig is not None and all(rig_around(obj) is not None for obj in chosen_objects(context))
 
 
 def runs(*operators: str) -> bool:
@@ -114,6 +138,9 @@ def draw_progress(layout) -> None:
 def _draw_offers(layout, context) -> None:
     objects = chosen_objects(context)
     box = layout.box()
+    if is_again(context):
+        _draw_sources(box, context)
+        return
     if not objects or (rig_of(context) is not None and not any(obj.type == "MESH" for obj in objects)):
         paragraph(box, context, "Select one or more meshes that move.", "INFO")
         return
@@ -135,6 +162,18 @@ def _draw_offers(layout, context) -> None:
             box.label(text=f"{counted(len(times), 'frame')}, {times[0]} to {times[-1]}")
         except Refusal as refusal:
             paragraph(box, context, str(refusal), "ERROR")
+
+
+def _draw_sources(box, context) -> None:
+    """Of a rig, which Convert Again starts from."""
+    armature = rig_of(context)
+    try:
+        found = sources_of(armature, context.view_layer)
+    except Refusal as refusal:
+        paragraph(box, context, str(refusal), "ERROR")
+        return
+    names = listed([obj.name for obj in found])
+    paragraph(box, context, f"{armature.name} is a rig: a new one is made from {names}.", "INFO")
 
 
 class _Settings(Sidebar):
@@ -176,11 +215,14 @@ class OSSIFY_PT_bones(_Settings, bpy.types.Panel):
         if settings.bone_kind == "RIGID":
             layout.prop(settings, "symmetry")
         layout.prop(settings, "influences")
+        layout.prop(settings, "virtual_bones")
+        layout.prop(settings, "correctives")
+        if settings.correctives != "OFF":
+            layout.prop(settings, "corrective_count")
         layout.prop(settings, "quality")
         layout.prop(settings, "locality")
-        row = layout.row()
-        row.active = settings.locality
-        row.prop(settings, "smoothness")
+        layout.prop(settings, "fairness")
+        layout.prop(settings, "keep_volume")
 
 
 class OSSIFY_PT_motion(_Settings, bpy.types.Panel):
@@ -191,6 +233,7 @@ class OSSIFY_PT_motion(_Settings, bpy.types.Panel):
         draw_range(layout, settings, steps=timed)
         if timed:
             layout.prop(settings, "clips")
+        layout.prop(settings, "each")
         layout.prop(settings, "rest")
         if settings.rest == "FRAME":
             layout.prop(settings, "rest_frame")
@@ -210,6 +253,7 @@ class OSSIFY_PT_result(_Settings, bpy.types.Panel):
             row = layout.row()
             row.active = settings.frames != "POSES"
             row.prop(settings, "key_tolerance")
+            layout.prop(settings, "key_shape")
         layout.prop(settings, "nla")
         layout.prop(settings, "hide_source")
         layout.prop(settings, "keep_motion")
@@ -256,15 +300,8 @@ class OSSIFY_PT_rig(Sidebar, bpy.types.Panel):
         layout = self.layout
         rig = rig_of(context).ossify
         column = layout.column(align=True)
-        column.label(text=f"{counted(rig.bones, 'bone')}, {counted(rig.vertices, 'vertex')}")
-        column.label(text=f"Error {rig.rms:.3g} % of the size")
-        column.label(text=f"95 in 100 vertices below {rig.percentile_95:.3g} %")
+        column.label(text=f"{counted(rig.bones, 'bone')}, error {rig.rms:.3g} % of the size")
         column.label(text=f"Largest {rig.maximum:.3g} %, {rig.maximum / 100 * rig.size:.3g} units")
-        column.label(text=f"{rig.keys:,} of {rig.keys_if_every:,} keys kept")
-        column.label(text=f"{rig.rig_size} as a rig")
-        column.label(text=f"{rig.cache_size} as a cache")
-        column.label(text=f"{rig.shape_key_size} as shape keys")
-        column.label(text=f"E_RMS {rig.erms:.3g}")
         for note in rig.notes.splitlines():
             paragraph(layout, context, note, "INFO")
         column = layout.column(align=True)
@@ -272,7 +309,35 @@ class OSSIFY_PT_rig(Sidebar, bpy.types.Panel):
         go.frame = rig.worst_frame
         column.operator("ossify.select_worst")
         column.prop(rig, "show_error", toggle=True)
+        if rig.show_error:
+            _draw_legend(column, rig_of(context))
         column.operator("ossify.show_source", text="Show or Hide Source")
+
+
+def _draw_legend(layout, armature) -> None:
+    """What the colours of Show Error mean."""
+    meshes = heat.meshes_of(armature)
+    if meshes:
+        top, row = heat.top_error(meshes), layout.row(align=True)
+        for icon, share in (("04", 0.0), ("03", 0.5), ("09", 0.75), ("01", 1.0)):
+            row.label(text=f"{top * share:.2g} %", icon=f"STRIP_COLOR_{icon}")
+
+
+class OSSIFY_PT_details(Sidebar, bpy.types.Panel):
+    bl_label = "Details"
+    bl_order = 4
+    bl_parent_id = "OSSIFY_PT_rig"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    def draw(self, context):
+        rig, column = rig_of(context).ossify, self.layout.column(align=True)
+        column.label(text=counted(rig.vertices, "vertex"))
+        column.label(text=f"95 in 100 below {rig.percentile_95:.3g} %")
+        column.label(text=f"{rig.keys:,} of {rig.keys_if_every:,} keys kept")
+        column.label(text=f"{rig.rig_size} as a rig")
+        column.label(text=f"{rig.cache_size} as a cache")
+        column.label(text=f"{rig.shape_key_size} as shape keys")
+        column.label(text=f"E_RMS {rig.erms:.3g}")
 
 
 class OSSIFY_PT_frames(Sidebar, bpy.types.Panel):
@@ -314,6 +379,7 @@ CLASSES = (
     OSSIFY_PT_motion,
     OSSIFY_PT_result,
     OSSIFY_PT_rig,
+    OSSIFY_PT_details,
     OSSIFY_PT_frames,
     OSSIFY_PT_bake,
 )

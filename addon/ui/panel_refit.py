@@ -170,7 +170,7 @@ class OSSIFY_PT_refit_settings(_OfRefit, bpy.types.Panel):
         column.prop(settings, "rest")
         if armature.ossify.settings.skeleton == "ARTICULATED":
             column.prop(settings, "joints")
-        column.prop(settings, "move_idle")
+        column.prop(settings, "move_idle", text="Idle Bones")
         if memory.is_kept(armature) and sources_are_here(armature):
             column.prop(settings, "motion")
 

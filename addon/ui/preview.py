@@ -19,6 +19,7 @@ from mathutils import Matrix
 from .. import native
 from ..base.handles import Place
 from ..base.refusal import Refusal
+from ..base.steps import run
 from ..base.surface import diagonal
 from ..motion import sources
 from ..motion.capture import frame_range
@@ -27,18 +28,7 @@ from ..track import takes, track, track_rig
 from . import session
 
 _SWEEPS = 100  # a quarter of what the library takes for a clip: a look, and quick
-_LOOK_AGAIN = 0.001  # seconds
 _CHANNELS = ("location", "rotation_quaternion", "rotation_euler", "rotation_axis_angle", "scale")
-
-
-def _drain(steps):
-    """The value of the steps; steps.run() would wait longer between two looks than a frame takes."""
-    try:
-        while True:
-            if next(steps).wait:
-                time.sleep(_LOOK_AGAIN)
-    except StopIteration as end:
-        return end.value
 
 
 def _remember_pose(armature, names: list[str]) -> None:
@@ -90,7 +80,7 @@ class _Preview:
         """Poses the bones like the source in the frame at hand."""
         began = time.perf_counter()
         self.source.read(self.frames[0], "this frame")
-        found = _drain(track.solve(self.held, self.frames, _SWEEPS))[0]
+        found = run(track.solve(self.held, self.frames, _SWEEPS))[0]
         root = track.root_of(self.rig, self.frames, found[None])[0]
         self._pose(dict(zip((self.rig.root, *self.rig.names), (root, *found), strict=True)))
         self.error = self._error(found)

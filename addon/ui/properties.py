@@ -23,11 +23,6 @@ _KINDS = {
 }
 
 
-def plain(value):
-    """A value of a property without its owner."""
-    return value if isinstance(value, (bool, int, float, str)) else tuple(value)
-
-
 def _kind_of(default, words: dict):
     """The property that holds values like this one."""
     if "items" in words:
@@ -39,7 +34,8 @@ def as_properties(words: dict, defaults, fields: tuple[str, ...], **more) -> dic
     """Fields of options as Blender properties; words: field -> the arguments of its property"""
     found = {}
     for field in fields:
-        default, said = getattr(defaults, field), words[field]
+        default = getattr(defaults, field)
+        said = {name: word for name, word in words[field].items() if name != "unsaid"}
         found[field] = _kind_of(default, said)(default=default, **said, **more)
     return found
 
@@ -53,13 +49,6 @@ class OssifySettings(bpy.types.PropertyGroup):
     """The settings of a conversion."""
 
     __annotations__ = annotations()
-
-    def options(self) -> Options:
-        return Options(**{field: plain(getattr(self, field)) for field in FIELDS})
-
-    def assign(self, options) -> None:
-        for field in FIELDS:
-            setattr(self, field, getattr(options, field))
 
 
 CLASSES = (OssifySettings,)

@@ -18,9 +18,6 @@ class OssifyBake(bpy.types.PropertyGroup):
 
     __annotations__ = bake_annotations()
 
-    def options(self) -> BakeOptions:
-        return BakeOptions(**{field: getattr(self, field) for field in BAKE_FIELDS})
-
 
 CLASSES = (OssifyBake,)
 

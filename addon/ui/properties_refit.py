@@ -18,9 +18,6 @@ class OssifyRefit(bpy.types.PropertyGroup):
 
     __annotations__ = refit_annotations()
 
-    def options(self) -> RefitOptions:
-        return RefitOptions(**{field: getattr(self, field) for field in REFIT_FIELDS})
-
 
 CLASSES = (OssifyRefit,)
 

@@ -145,6 +145,9 @@ class OssifyRig(bpy.types.PropertyGroup):
     location: FloatProperty(
         name="Largest Move", precision=4, description="Of a bone against its parent, in percent of the size"
     )
+    correctives: StringProperty(name="Correctives", description="Their names, one in each line")
+    correctives_driven: BoolProperty(name="Driven", description="Correctives follow the bones")
+    correctives_note: StringProperty(name="Correctives", description="What they are worth")
     free_erms: FloatProperty(name="E_RMS of Free Bones", precision=4, description="0: joints do not hold")
 
     posed: StringProperty(
@@ -175,6 +178,9 @@ class OssifyRig(bpy.types.PropertyGroup):
         name="Keep Sculpted Shape", description="Vertices that you moved stay where they are", default=True
     )
 
+    volume_rms: FloatProperty(
+        name="Error with Keep Volume", description="Root mean square, in percent of the size", precision=4
+    )
     worst_frame_error: FloatProperty(
         name="Error of the Worst Frame",
         precision=4,

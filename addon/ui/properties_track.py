@@ -30,9 +30,6 @@ class OssifyTrack(bpy.types.PropertyGroup):
         ),
     }
 
-    def options(self) -> TrackOptions:
-        return TrackOptions(**{field: getattr(self, field) for field in TRACK_FIELDS})
-
 
 CLASSES = (OssifyTrack,)
 

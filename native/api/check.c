@@ -17,19 +17,35 @@
 #define MOST_FRAMES 1000000
 #define MOST_ITERATIONS 1000000
 #define MOST_SMOOTHNESS 1000.0
+#define MOST_FAIRNESS 1000.0
 #define MOST_PAIRS (OSSIFY_MAX_BONES * OSSIFY_MAX_BONES)
 
 _Static_assert(sizeof(void *) == 8, "public structs have fields of 8 bytes");
 _Static_assert(sizeof(ossify_poses) == 7 * 8, "no padding");
 _Static_assert(sizeof(ossify_progress) == 7 * 8, "no padding");
-_Static_assert(sizeof(ossify_settings) == 24 * 8, "no padding");
+_Static_assert(sizeof(ossify_settings) == 25 * 8, "no padding");
 _Static_assert(sizeof(ossify_rig) == 17 * 8, "no padding");
 _Static_assert(sizeof(ossify_info) == (12 + OSSIFY_STAGES) * 8 + OSSIFY_MESSAGE_LENGTH, "no padding");
 _Static_assert(sizeof(ossify_evaluation) == 17 * 8, "no padding");
-_Static_assert(sizeof(ossify_skeleton) == 22 * 8, "no padding");
+_Static_assert(sizeof(ossify_skeleton) == 23 * 8, "no padding");
 _Static_assert(sizeof(ossify_correction) == 10 * 8, "no padding");
 _Static_assert(sizeof(ossify_corrected) == 4 * 8, "no padding");
-_Static_assert(sizeof(ossify_request) == 9 * 8, "no padding");
+_Static_assert(sizeof(ossify_space) == 5 * 8, "no padding");
+_Static_assert(sizeof(ossify_space_fit) == 9 * 8, "no padding");
+_Static_assert(sizeof(ossify_compression) == 9 * 8, "no padding");
+_Static_assert(sizeof(ossify_layers) == 8 * 8, "no padding");
+_Static_assert(sizeof(ossify_subjects) == 5 * 8, "no padding");
+_Static_assert(sizeof(ossify_united) == 5 * 8, "no padding");
+_Static_assert(sizeof(ossify_bodies) == 7 * 8, "no padding");
+_Static_assert(sizeof(ossify_placed) == 4 * 8, "no padding");
+_Static_assert(sizeof(ossify_unwrapping) == 7 * 8, "no padding");
+_Static_assert(sizeof(ossify_unwrapped) == 13 * 8, "no padding");
+_Static_assert(sizeof(ossify_fusion) == 2 * 8, "no padding");
+_Static_assert(sizeof(ossify_groups) == 3 * 8, "no padding");
+_Static_assert(sizeof(ossify_conduct) == 10 * 8, "no padding");
+_Static_assert(sizeof(ossify_request) == 10 * 8, "no padding");
+_Static_assert(sizeof(ossify_driving) == 5 * 8, "no padding");
+_Static_assert(sizeof(ossify_driven) == 8 * 8, "no padding");
 
 /* ---- structs, settings, pointers ---- */
 
@@ -93,6 +109,10 @@ static int bad_reals(ossify_info *info, const ossify_settings *settings) {
         return BAD(info, "settings.smoothness is %s: it must be 0..%g",
                    sentence_number(settings->smoothness).letters, MOST_SMOOTHNESS);
     }
+    if (!(settings->fairness >= 0 && settings->fairness <= MOST_FAIRNESS)) {
+        return BAD(info, "settings.fairness is %s: it must be 0..%g",
+                   sentence_number(settings->fairness).letters, MOST_FAIRNESS);
+    }
     if (!(settings->until >= 0 && isfinite(settings->until))) {
         return BAD(info, "settings.until is %s: it must be 0 (never stop early) or an error above 0",
                    sentence_number(settings->until).letters);
@@ -112,7 +132,7 @@ static int bad_all_settings(ossify_info *info, const ossify_settings *settings) 
                               OSSIFY_FLEXIBLE) ||
            sentence_bad_range(info, "settings.quality", settings->quality, OSSIFY_DRAFT, OSSIFY_BEST) ||
            sentence_bad_range(info, "settings.rest_mode", settings->rest_mode, OSSIFY_REST_FIXED,
-                              OSSIFY_REST_FREE) ||
+                              OSSIFY_REST_SMOOTH) ||
            sentence_bad_range(info, "settings.locality", settings->locality, 0, 1) ||
            sentence_bad_range(info, "settings.start", settings->start, OSSIFY_START_GROWN,
                               OSSIFY_START_TRIED) ||
@@ -148,10 +168,13 @@ static int bad_correctives(ossify_info *info, const ossify_rig *rig) {
                                 "[frame_count][corrective_capacity]")));
 }
 
-static int bad_rig_arrays(ossify_info *info, const ossify_rig *rig) {
+static int bad_rig_arrays(ossify_info *info, int reads, const ossify_poses *poses, const ossify_rig *rig) {
+    const int64_t most = INT32_MAX / poses->vertex_count < OSSIFY_MAX_BONES ? INT32_MAX / poses->vertex_count
+                                                                            : OSSIFY_MAX_BONES;
     return bad_struct(info, "rig", "ossify_rig", rig, sizeof *rig) ||
            sentence_bad_range(info, "rig.bone_capacity", rig->bone_capacity, 1, OSSIFY_MAX_BONES) ||
-           sentence_bad_range(info, "rig.influences", rig->influences, 1, OSSIFY_MAX_INFLUENCES) ||
+           sentence_bad_range(info, "rig.influences", rig->influences, 1,
+                              reads & READS_DENSE ? most : OSSIFY_MAX_INFLUENCES) ||
            sentence_bad_array(info, "rig.transforms", rig->transforms, sizeof(double),
                               "[frame_count][bone_capacity][3][4]") ||
            sentence_bad_array(info, "rig.influence_bones", rig->influence_bones, sizeof(int32_t),
@@ -234,6 +257,17 @@ static int bad_evaluation(ossify_info *info, const ossify_evaluation *evaluation
            bad_option(info, "evaluation.vertex_degrees", evaluation->vertex_degrees, sizeof(double));
 }
 
+/* A space that is only read must hold something. */
+static int bad_space(ossify_info *info, const Verb *verb, const ossify_space *space) {
+    return bad_struct(info, "space", "ossify_space", space, sizeof *space) ||
+           sentence_bad_range(info, "space.influences", space->influences, 1, OSSIFY_MAX_INFLUENCES) ||
+           sentence_bad_range(info, "space.given", space->given, verb->writes & WRITES_SPACE ? 0 : 1, 1) ||
+           sentence_bad_array(info, "space.bones", space->bones, sizeof(int32_t),
+                              "[vertex_count][influences]") ||
+           sentence_bad_array(info, "space.corrections", space->corrections, sizeof(float),
+                              "[vertex_count][influences][4]");
+}
+
 static int bad_pairs_shape(ossify_info *info, const char *name, int64_t count, const int32_t *pairs) {
     char what[32];
     snprintf(what, sizeof what, "skeleton.%s_count", name);
@@ -270,6 +304,7 @@ static int bad_skeleton(ossify_info *info, const ossify_rig *rig, const ossify_s
            (skeleton->symmetry == OSSIFY_SYMMETRY_GIVEN && check_skeleton_plane(info, skeleton)) ||
            bad_pairs_shape(info, "demanded", skeleton->demanded_count, skeleton->demanded) ||
            bad_pairs_shape(info, "forbidden", skeleton->forbidden_count, skeleton->forbidden) ||
+           bad_option(info, "skeleton.stiffness", skeleton->stiffness, sizeof(double)) ||
            bad_skeleton_arrays(info, skeleton);
 }
 
@@ -277,7 +312,7 @@ static int bad_rig(ossify_info *info, const Verb *verb, const ossify_request *re
     const int reads = verb->reads;
     const ossify_rig *rig = request->rig;
     const int64_t whole = OSSIFY_GIVEN_TRANSFORMS | OSSIFY_GIVEN_WEIGHTS;
-    if (bad_rig_arrays(info, rig)) {
+    if (bad_rig_arrays(info, reads, request->poses, rig)) {
         return 1;
     }
     if (verb->writes & MEASURES && !(reads & READS_FIELDS) && rig->correctives != 0) {
@@ -333,6 +368,7 @@ int64_t check_structs(const Verb *verb, const ossify_request *request, ossify_in
                     bad_settings(info, verb->reads, request->settings) ||
                     (verb_has_rig(verb) && bad_rig(info, verb, request)) ||
                     (verb_has_skeleton(verb) && bad_skeleton(info, request->rig, request->skeleton)) ||
+                    (verb_has_space(verb, request) && bad_space(info, verb, request->space)) ||
                     (verb->writes & WRITES_EVALUATION && bad_evaluation(info, request->evaluation)) ||
                     bad_noun(info, "request.options", verb->options, request->options) ||
                     bad_noun(info, "request.result", verb->result, request->result) ||

@@ -18,6 +18,8 @@ int64_t check_structs(const Verb *verb, const ossify_request *request, ossify_in
 
 /* Every number that the verb reads, after the above. 0, OSSIFY_BAD_ARGUMENT or OSSIFY_CANCELLED. */
 int64_t check_arrays(Call *call, const Verb *verb, const ossify_request *request);
+/* How large a length may be that is `sizes` rest poses long. */
+double check_arrays_reach(const ossify_request *request, int reads, double sizes);
 /* Every number that the verb wrote. 0, OSSIFY_NO_ANSWER or OSSIFY_CANCELLED. */
 int64_t check_answer(Call *call, const Verb *verb, const ossify_request *request);
 
@@ -25,8 +27,8 @@ int64_t check_answer(Call *call, const Verb *verb, const ossify_request *request
 
 /* The plane of a skeleton that gives one. */
 int check_skeleton_plane(ossify_info *info, const ossify_skeleton *skeleton);
-/* Demanded and forbidden edges. */
-int check_skeleton_wishes(ossify_info *info, const ossify_skeleton *skeleton, int64_t bones);
+/* Demanded and forbidden edges; 1 also where there is no memory to compare them. */
+int check_skeleton_wishes(Call *call, const ossify_skeleton *skeleton, int64_t bones);
 /* Parents, joints, kinds, axes and mirrors that come in. */
 int check_skeleton_tree(ossify_info *info, const ossify_skeleton *skeleton, int64_t bones);
 

@@ -9,9 +9,11 @@
 /* Says what came out; 1. */
 #define NO_ANSWER(info, ...) ((int)(sentence_refuse((info), OSSIFY_NO_ANSWER, __VA_ARGS__) != 0))
 
-static int bad_transforms(Call *call, const ossify_request *request) {
+static int bad_transforms(Call *call, const Verb *verb, const ossify_request *request) {
     const ossify_rig *rig = request->rig;
-    const int64_t numbers = 12 * rig->bones, i = scan_transforms(call, request->poses, rig);
+    const int64_t numbers = 12 * rig->bones,
+                  i = scan_transforms(call, request->poses, rig,
+                                      check_arrays_reach(request, verb->reads, FARTHEST_BONE));
     if (i < 0) {
         return atomic_load(&call->cancelled);
     }
@@ -46,7 +48,7 @@ static int bad_weights(Call *call, const ossify_request *request) {
 }
 
 static int bad_rest(Call *call, const ossify_request *request) {
-    const int64_t i = scan_positions(call, request->rig->rest, 3 * request->poses->vertex_count);
+    const int64_t i = scan_positions(call, request->rig->rest, 3 * request->poses->vertex_count, LARGEST);
     if (i < 0) {
         return atomic_load(&call->cancelled);
     }
@@ -59,7 +61,7 @@ static int bad_rest(Call *call, const ossify_request *request) {
 static int bad_correctives(Call *call, const ossify_request *request) {
     const ossify_rig *rig = request->rig;
     const int64_t field = 3 * request->poses->vertex_count;
-    const int64_t i = scan_positions(call, rig->fields, rig->correctives * field);
+    const int64_t i = scan_positions(call, rig->fields, rig->correctives * field, LARGEST);
     const int64_t c = i < 0 ? scan_coefficients(call, request->poses, rig) : 0;
     if (i < 0 && c < 0) {
         return atomic_load(&call->cancelled);
@@ -69,6 +71,20 @@ static int bad_correctives(Call *call, const ossify_request *request) {
         "no answer was found: corrective %" PRId64
         " has a number that is too large; scale the mesh to a size near 1, or decompose the motion anew",
         i < 0 ? c % rig->correctives : i / field);
+}
+
+static int bad_space(Call *call, const ossify_request *request) {
+    const ossify_space *space = request->space;
+    const int64_t numbers = 4 * space->influences;
+    const int64_t i =
+        scan_positions(call, space->corrections, numbers * request->poses->vertex_count, LARGEST);
+    if (i < 0) {
+        return atomic_load(&call->cancelled);
+    }
+    return NO_ANSWER(call->info,
+                     "no answer was found: a correction of vertex %" PRId64
+                     " is too large; scale the mesh to a size near 1, or raise space_fit.damping",
+                     i / numbers);
 }
 
 static int bad_joints(Call *call, const ossify_request *request) {
@@ -89,9 +105,10 @@ static int bad_joints(Call *call, const ossify_request *request) {
 
 int64_t check_answer(Call *call, const Verb *verb, const ossify_request *request) {
     const int bad =
-        (verb->writes & WRITES_RIG && (bad_transforms(call, request) || bad_weights(call, request) ||
+        (verb->writes & WRITES_RIG && (bad_transforms(call, verb, request) || bad_weights(call, request) ||
                                        bad_rest(call, request) || bad_correctives(call, request))) ||
-        (verb->writes & WRITES_SKELETON && bad_joints(call, request));
+        (verb->writes & WRITES_SKELETON && bad_joints(call, request)) ||
+        (verb->writes & WRITES_SPACE && bad_space(call, request));
     if (!bad) {
         return 0;
     }

@@ -5,23 +5,49 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/problem.h"
+
+/* How large frames and transforms may be, by the size of the rest pose: poses.rest, else the rig's, else a frame. */
+double check_arrays_reach(const ossify_request *request, int reads, double sizes) {
+    const ossify_poses *poses = request->poses;
+    const int has_rig = reads & READS_RIG || (reads & READS_GIVEN && request->rig->given);
+    const float *rest = poses->rest;
+    if (!(reads & READS_SETTINGS)) { /* what is only measured may be of any size */
+        return (double)LARGEST;
+    }
+    if (!(reads & READS_REST) || rest == NULL) {
+        rest = has_rig ? request->rig->rest
+                       : poses->frames + 3 * poses->vertex_count * problem_middle_frame(poses);
+    }
+    const double size = scan_size(rest, poses->vertex_count);
+    return size > 0 ? fmin(sizes * size, (double)LARGEST) : (double)LARGEST;
+}
+
 static int bad_frames(Call *call, int reads, const ossify_request *request) {
     const ossify_poses *poses = request->poses;
     const int64_t frame = 3 * poses->vertex_count;
-    const int64_t i = scan_positions(call, poses->frames, frame * poses->frame_count);
-    (void)reads;
+    const double reach = check_arrays_reach(request, reads, FARTHEST);
+    const int64_t i = scan_positions(call, poses->frames, frame * poses->frame_count, (float)reach);
     if (i < 0) {
         return atomic_load(&call->cancelled);
     }
-    return BAD(
-        call->info,
-        "frames[%" PRId64 "][%" PRId64 "][%" PRId64 "] is %s: every position must be finite and within "
-        "%g; repair the cache or leave that frame out",
-        i / frame, i % frame / 3, i % 3, sentence_number((double)poses->frames[i]).letters, (double)LARGEST);
+    const double x = (double)poses->frames[i];
+    if (fabs(x) <= (double)LARGEST) {
+        return BAD(call->info,
+                   "frames[%" PRId64 "][%" PRId64 "][%" PRId64
+                   "] is %s, but the rest pose is only %g across: take both from the same mesh, in the same "
+                   "unit; frames must be within %g times its size",
+                   i / frame, i % frame / 3, i % 3, sentence_number(x).letters, reach / FARTHEST, FARTHEST);
+    }
+    return BAD(call->info,
+               "frames[%" PRId64 "][%" PRId64 "][%" PRId64
+               "] is %s: every position must be finite and within "
+               "%g; repair the cache or leave that frame out",
+               i / frame, i % frame / 3, i % 3, sentence_number(x).letters, (double)LARGEST);
 }
 
 static int bad_positions(Call *call, const char *name, const float *rest, int64_t vertices) {
-    const int64_t i = rest == NULL ? -1 : scan_positions(call, rest, 3 * vertices);
+    const int64_t i = rest == NULL ? -1 : scan_positions(call, rest, 3 * vertices, LARGEST);
     if (i < 0) {
         return atomic_load(&call->cancelled);
     }
@@ -44,9 +70,11 @@ static int bad_triangles(Call *call, int reads, const ossify_request *request) {
                i / 3, i % 3, poses->triangles[i], poses->vertex_count, poses->vertex_count - 1);
 }
 
-static int bad_transforms(Call *call, const ossify_poses *poses, const ossify_rig *rig) {
+static int bad_transforms(Call *call, int reads, const ossify_request *request) {
+    const ossify_rig *rig = request->rig;
     const int64_t numbers = 12 * rig->bones;
-    const int64_t found = scan_transforms(call, poses, rig);
+    const double reach = check_arrays_reach(request, reads, FARTHEST_BONE);
+    const int64_t found = scan_transforms(call, request->poses, rig, reach);
     const int64_t f = found / numbers, i = found % numbers;
     if (found < 0) {
         return atomic_load(&call->cancelled);
@@ -56,7 +84,8 @@ static int bad_transforms(Call *call, const ossify_poses *poses, const ossify_ri
                "] is %s: every number of a given "
                "transform must be finite and within %g",
                f, i / 12, i % 12 / 4, i % 4,
-               sentence_number(rig->transforms[f * 12 * rig->bone_capacity + i]).letters, (double)LARGEST);
+               sentence_number(rig->transforms[f * 12 * rig->bone_capacity + i]).letters,
+               i % 4 == 3 ? reach : (double)LARGEST);
 }
 
 static int bad_influence(ossify_info *info, const ossify_rig *rig, int64_t v, int64_t k) {
@@ -182,7 +211,7 @@ static int bad_rig(Call *call, int reads, const ossify_request *request) {
     const int solves = reads & READS_GIVEN;
     const int64_t given = solves ? rig->given : OSSIFY_GIVEN_TRANSFORMS | OSSIFY_GIVEN_WEIGHTS;
     return (given && bad_positions(call, "rig.rest", rig->rest, poses->vertex_count)) ||
-           (given & OSSIFY_GIVEN_TRANSFORMS && bad_transforms(call, poses, rig)) ||
+           (given & OSSIFY_GIVEN_TRANSFORMS && bad_transforms(call, reads, request)) ||
            (given & OSSIFY_GIVEN_WEIGHTS && bad_weights(call, poses, rig, solves)) ||
            (solves && given & OSSIFY_GIVEN_WEIGHTS &&
             (bad_held_vertices(call, poses, rig) || bad_held_groups(call, poses, rig)));
@@ -191,7 +220,7 @@ static int bad_rig(Call *call, int reads, const ossify_request *request) {
 static int bad_fields(Call *call, int reads, const ossify_request *request) {
     const ossify_rig *rig = request->rig;
     const int64_t field = 3 * request->poses->vertex_count;
-    const int64_t i = scan_positions(call, rig->fields, rig->correctives * field);
+    const int64_t i = scan_positions(call, rig->fields, rig->correctives * field, LARGEST);
     (void)reads;
     if (i < 0) {
         return atomic_load(&call->cancelled);
@@ -216,9 +245,34 @@ static int bad_coefficients(Call *call, int reads, const ossify_request *request
                (double)LARGEST);
 }
 
+static int bad_space(Call *call, int reads, const ossify_request *request) {
+    const ossify_space *space = request->space;
+    const int64_t vertices = request->poses->vertex_count;
+    (void)reads;
+    if (space == NULL || !space->given) {
+        return 0;
+    }
+    const int64_t k = space->influences, b = scan_space_bones(call, request->poses, request->rig, space);
+    if (b >= 0) {
+        return BAD(call->info,
+                   "space.bones[%" PRId64 "][%" PRId64 "] is %" PRId32
+                   ": it must be -1 (unused) or a bone, 0..%" PRId64 ", and each bone once a vertex",
+                   b / k, b % k, space->bones[b], request->rig->bones - 1);
+    }
+    const int64_t i = scan_positions(call, space->corrections, 4 * k * vertices, LARGEST);
+    if (i < 0) {
+        return atomic_load(&call->cancelled);
+    }
+    return BAD(call->info,
+               "space.corrections[%" PRId64 "][%" PRId64 "][%" PRId64
+               "] is %s: every number must be finite and within %g; fit them anew",
+               i / (4 * k), i / 4 % k, i % 4, sentence_number((double)space->corrections[i]).letters,
+               (double)LARGEST);
+}
+
 static int bad_wishes(Call *call, int reads, const ossify_request *request) {
     (void)reads;
-    return check_skeleton_wishes(call->info, request->skeleton, request->rig->bones);
+    return check_skeleton_wishes(call, request->skeleton, request->rig->bones);
 }
 
 static int bad_tree(Call *call, int reads, const ossify_request *request) {
@@ -237,10 +291,12 @@ int64_t check_arrays(Call *call, const Verb *verb, const ossify_request *request
         {READS_FRAMES, bad_frames}, {READS_GIVEN | READS_RIG, bad_rig},
         {READS_WISHES, bad_wishes}, {READS_TREE, bad_tree},
         {READS_FIELDS, bad_fields}, {READS_COEFFICIENTS, bad_coefficients},
+        {READS_SPACE, bad_space},
     };
     for (size_t i = 0; i < sizeof ALL / sizeof *ALL; i++) {
         if (verb->reads & ALL[i].reads && ALL[i].bad(call, verb->reads, request)) {
-            return atomic_load(&call->cancelled) ? OSSIFY_CANCELLED : OSSIFY_BAD_ARGUMENT;
+            return call->arena.failed || atomic_load(&call->cancelled) ? call_ended(call)
+                                                                       : OSSIFY_BAD_ARGUMENT;
         }
     }
     return 0;

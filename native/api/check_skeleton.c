@@ -4,6 +4,9 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
+
+#define MOST_STIFFNESS 1e6
 
 /* ---- edges that an artist forbids or demands ---- */
 
@@ -23,22 +26,13 @@ static int bad_pairs(ossify_info *info, const char *name, int64_t count, const i
     return 0;
 }
 
-static int same_pair(const int32_t *a, const int32_t *b) {
-    return (a[0] == b[0] && a[1] == b[1]) || (a[0] == b[1] && a[1] == b[0]);
-}
-
-static int bad_contradiction(ossify_info *info, const ossify_skeleton *skeleton) {
-    for (int64_t i = 0; i < skeleton->demanded_count; i++) {
-        for (int64_t j = 0; j < skeleton->forbidden_count; j++) {
-            if (same_pair(skeleton->demanded + 2 * i, skeleton->forbidden + 2 * j)) {
-                return BAD(info,
-                           "the edge between bones %" PRId32 " and %" PRId32 " is demanded (%" PRId64 ") and "
-                           "forbidden (%" PRId64 "): take one of the two back",
-                           skeleton->demanded[2 * i], skeleton->demanded[2 * i + 1], i, j);
-            }
-        }
+static int64_t find_pair(const int32_t *pair, const int32_t *among) {
+    int64_t i = 0;
+    while (!(among[2 * i] == pair[0] && among[2 * i + 1] == pair[1]) &&
+           !(among[2 * i] == pair[1] && among[2 * i + 1] == pair[0])) {
+        i++;
     }
-    return 0;
+    return i;
 }
 
 static int32_t end_of(const int32_t *next, int32_t b) {
@@ -48,35 +42,63 @@ static int32_t end_of(const int32_t *next, int32_t b) {
     return b;
 }
 
-/* Demanded edges that close a ring cannot all be in a tree. */
-static int bad_ring(ossify_info *info, const ossify_skeleton *skeleton, int64_t bones) {
+static uint8_t *mark_of(uint8_t *marks, int64_t bones, const int32_t *pair) {
+    return marks + (pair[0] < pair[1] ? pair[0] * bones + pair[1] : pair[1] * bones + pair[0]);
+}
+
+/* Demanded edges that close a ring cannot all be in a tree. Each is marked. */
+static int bad_ring(ossify_info *info, const ossify_skeleton *skeleton, int64_t bones, uint8_t *demanded) {
     int32_t next[OSSIFY_MAX_BONES];
     for (int32_t b = 0; b < bones; b++) {
         next[b] = b;
     }
     for (int64_t i = 0; i < skeleton->demanded_count; i++) {
         const int32_t *pair = skeleton->demanded + 2 * i;
-        const int32_t a = end_of(next, pair[0]), b = end_of(next, pair[1]);
-        int twice = 0;
-        for (int64_t j = 0; j < i; j++) {
-            twice |= same_pair(pair, skeleton->demanded + 2 * j);
-        }
-        if (a == b && !twice) {
+        uint8_t *mark = mark_of(demanded, bones, pair);
+        const int32_t a = *mark ? 0 : end_of(next, pair[0]), b = *mark ? 0 : end_of(next, pair[1]);
+        if (a == b && !*mark) {
             return BAD(info,
                        "skeleton.demanded[%" PRId64 "] (bones %" PRId32 " and %" PRId32
                        ") closes a ring with the "
                        "edges before it: a skeleton is a tree; take one of them back",
                        i, pair[0], pair[1]);
         }
-        next[a] = b;
+        next[a] = *mark ? next[a] : b;
+        *mark = 1;
     }
     return 0;
 }
 
-int check_skeleton_wishes(ossify_info *info, const ossify_skeleton *skeleton, int64_t bones) {
-    return bad_pairs(info, "demanded", skeleton->demanded_count, skeleton->demanded, bones) ||
-           bad_pairs(info, "forbidden", skeleton->forbidden_count, skeleton->forbidden, bones) ||
-           bad_contradiction(info, skeleton) || bad_ring(info, skeleton, bones);
+static int bad_contradiction(ossify_info *info, const ossify_skeleton *skeleton, int64_t bones,
+                             uint8_t *demanded) {
+    for (int64_t j = 0; j < skeleton->forbidden_count; j++) {
+        const int32_t *pair = skeleton->forbidden + 2 * j;
+        if (*mark_of(demanded, bones, pair)) {
+            const int64_t i = find_pair(pair, skeleton->demanded);
+            return BAD(info,
+                       "the edge between bones %" PRId32 " and %" PRId32 " is demanded (%" PRId64 ") and "
+                       "forbidden (%" PRId64 "): take one of the two back",
+                       skeleton->demanded[2 * i], skeleton->demanded[2 * i + 1], i, j);
+        }
+    }
+    return 0;
+}
+
+int check_skeleton_wishes(Call *call, const ossify_skeleton *skeleton, int64_t bones) {
+    ossify_info *info = call->info;
+    if (bad_pairs(info, "demanded", skeleton->demanded_count, skeleton->demanded, bones) ||
+        bad_pairs(info, "forbidden", skeleton->forbidden_count, skeleton->forbidden, bones)) {
+        return 1;
+    }
+    uint8_t *demanded = arena_take(&call->arena, (size_t)(bones * bones), 1);
+    if (demanded == NULL) {
+        return 1;
+    }
+    memset(demanded, 0, (size_t)(bones * bones));
+    const int bad =
+        bad_ring(info, skeleton, bones, demanded) || bad_contradiction(info, skeleton, bones, demanded);
+    arena_give(&call->arena, demanded);
+    return bad;
 }
 
 /* ---- a skeleton that comes in ---- */
@@ -172,7 +194,19 @@ static int bad_mirrors(ossify_info *info, const ossify_skeleton *skeleton, int64
     return check_skeleton_plane(info, skeleton);
 }
 
+static int bad_stiffness(ossify_info *info, const ossify_skeleton *skeleton, int64_t bones) {
+    for (int64_t b = 0; skeleton->stiffness != NULL && b < bones; b++) {
+        const double stiffness = skeleton->stiffness[b];
+        if (!(stiffness >= 0 && stiffness <= MOST_STIFFNESS)) {
+            return BAD(info, "skeleton.stiffness[%" PRId64 "] is %s: it must be 0 (holds) or up to %g", b,
+                       sentence_number(stiffness).letters, MOST_STIFFNESS);
+        }
+    }
+    return 0;
+}
+
 int check_skeleton_tree(ossify_info *info, const ossify_skeleton *skeleton, int64_t bones) {
     return bad_parents(info, skeleton, bones) || bad_joints(info, skeleton, bones) ||
-           bad_kinds(info, skeleton, bones) || bad_mirrors(info, skeleton, bones);
+           bad_kinds(info, skeleton, bones) || bad_mirrors(info, skeleton, bones) ||
+           bad_stiffness(info, skeleton, bones);
 }

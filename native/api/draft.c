@@ -89,6 +89,20 @@ static void keep_skeleton(int64_t bones, const ossify_skeleton *copy, ossify_ske
     skeleton->symmetry = copy->symmetry;
 }
 
+static void take_space(Call *call, const ossify_poses *poses, const ossify_space *space, ossify_space *copy) {
+    const size_t slots = (size_t)poses->vertex_count * (size_t)space->influences;
+    *copy = *space;
+    copy->bones = copy_of(call, space->bones, slots * sizeof(int32_t), space->given != 0);
+    copy->corrections = copy_of(call, space->corrections, 4 * slots * sizeof(float), space->given != 0);
+}
+
+static void keep_space(const ossify_poses *poses, const ossify_space *copy, ossify_space *space) {
+    const size_t slots = (size_t)poses->vertex_count * (size_t)space->influences;
+    memcpy(space->bones, copy->bones, slots * sizeof(int32_t));
+    memcpy(space->corrections, copy->corrections, 4 * slots * sizeof(float));
+    space->given = copy->given;
+}
+
 int draft_take(Call *call, const Verb *verb, const ossify_request *request, Draft *draft) {
     draft->request = *request;
     if (verb->writes & WRITES_RIG) {
@@ -99,6 +113,10 @@ int draft_take(Call *call, const Verb *verb, const ossify_request *request, Draf
         take_skeleton(call, verb->reads, request->rig->bones, request->skeleton, &draft->skeleton);
         draft->request.skeleton = &draft->skeleton;
     }
+    if (verb->writes & WRITES_SPACE) {
+        take_space(call, request->poses, request->space, &draft->space);
+        draft->request.space = &draft->space;
+    }
     return !call->arena.failed;
 }
 
@@ -108,5 +126,8 @@ void draft_keep(const Verb *verb, const Draft *draft, const ossify_request *requ
     }
     if (verb->writes & WRITES_SKELETON) {
         keep_skeleton(request->rig->bones, &draft->skeleton, request->skeleton);
+    }
+    if (verb->writes & WRITES_SPACE) {
+        keep_space(request->poses, &draft->space, request->space);
     }
 }

@@ -8,6 +8,7 @@ typedef struct Draft {
     ossify_request request; /* what the verb gets */
     ossify_rig rig;
     ossify_skeleton skeleton;
+    ossify_space space;
 } Draft;
 
 /* Copies of what the verb writes; all else is the caller's. 0 when memory is out. */

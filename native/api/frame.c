@@ -12,19 +12,6 @@
 #include "api/draft.h"
 #include "core/evaluate.h"
 
-static void write_info(ossify_info *info, const ossify_rig *rig, const ossify_evaluation *evaluation) {
-    const double size = evaluation->diagonal > 0 ? evaluation->diagonal : 1;
-    info->bones = rig->bones;
-    info->erms = evaluation->erms;
-    info->rms_percent = 100 * evaluation->rms / size;
-    info->maximum_percent = 100 * evaluation->maximum / size;
-    info->normal_degrees = evaluation->normal_degrees;
-    info->bumps = evaluation->bumps;
-    info->rest_normal_degrees = evaluation->rest_normal_degrees;
-    info->rest_bumps = evaluation->rest_bumps;
-    info->rest_percent = 100 * evaluation->rest_moved / size;
-}
-
 /* The verb, its answer checked; once that is right, cancelling comes too late. */
 static int64_t run_verb(Call *call, const Verb *verb, const ossify_request *request) {
     const int64_t status = verb->run(call, request);
@@ -40,11 +27,12 @@ static int64_t measure_rig(Call *call, Measure *measure, const Verb *verb, const
     ossify_evaluation own = {.struct_size = sizeof own};
     ossify_evaluation *evaluation = verb->writes & WRITES_EVALUATION ? request->evaluation : &own;
     call_stage(call, OSSIFY_STAGE_FINISH);
-    const int64_t status = evaluate(call, measure, request->poses, request->rig, evaluation);
+    const ossify_space *space = verb_has_space(verb, request) ? request->space : NULL;
+    const int64_t status = evaluate(call, measure, request->poses, request->rig, space, evaluation);
     if (status < 0) {
         return status;
     }
-    write_info(call->info, request->rig, evaluation);
+    evaluate_tell(call->info, request->rig->bones, evaluation);
     if (verb->conclude != NULL) {
         verb->conclude(request, evaluation);
     }

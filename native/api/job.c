@@ -18,6 +18,7 @@ struct ossify_job {
     ossify_settings settings;
     ossify_rig rig;
     ossify_skeleton skeleton;
+    ossify_space space;
     ossify_evaluation evaluation;
     void *options, *result;
     ossify_info info;
@@ -94,6 +95,10 @@ static void copy_structs(ossify_job *job, const ossify_request *request) {
     if (verb_has_skeleton(job->verb)) {
         job->skeleton = *request->skeleton;
         job->request.skeleton = &job->skeleton;
+    }
+    if (verb_has_space(job->verb, request)) {
+        job->space = *request->space;
+        job->request.space = &job->space;
     }
     if (job->verb->writes & WRITES_EVALUATION) {
         job->evaluation = *request->evaluation;
@@ -186,6 +191,9 @@ static void write_back(const ossify_job *job) {
         job->caller.skeleton->root = job->skeleton.root;
         job->caller.skeleton->symmetry = job->skeleton.symmetry;
         memcpy(job->caller.skeleton->plane, job->skeleton.plane, sizeof job->skeleton.plane);
+    }
+    if (writes & WRITES_SPACE) {
+        job->caller.space->given = job->space.given;
     }
     if (writes & WRITES_EVALUATION) {
         *job->caller.evaluation = job->evaluation;

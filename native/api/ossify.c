@@ -106,3 +106,98 @@ int64_t ossify_correct(const ossify_poses *poses, const ossify_settings *setting
                                     .result = corrected};
     return frame_run(&request, info);
 }
+
+int64_t ossify_animation_space(const ossify_poses *poses, const ossify_settings *settings, ossify_rig *rig,
+                               const ossify_space_fit *fit, ossify_space *space, ossify_info *info) {
+    const ossify_request request = {.struct_size = sizeof request,
+                                    .verb = OSSIFY_ANIMATION_SPACE,
+                                    .poses = poses,
+                                    .settings = settings,
+                                    .rig = rig,
+                                    .space = space,
+                                    .options = fit};
+    return frame_run(&request, info);
+}
+
+int64_t ossify_unite(const ossify_poses *poses, const ossify_settings *settings, ossify_rig *rig,
+                     const ossify_subjects *subjects, ossify_united *united, ossify_info *info) {
+    const ossify_request request = {.struct_size = sizeof request,
+                                    .verb = OSSIFY_UNITE,
+                                    .poses = poses,
+                                    .settings = settings,
+                                    .rig = rig,
+                                    .options = subjects,
+                                    .result = united};
+    return frame_run(&request, info);
+}
+
+int64_t ossify_place_joints(const ossify_poses *poses, const ossify_settings *settings, const ossify_rig *rig,
+                            const ossify_bodies *bodies, ossify_placed *placed, ossify_info *info) {
+    const ossify_request request = {.struct_size = sizeof request,
+                                    .verb = OSSIFY_PLACE_JOINTS,
+                                    .poses = poses,
+                                    .settings = settings,
+                                    .rig = (ossify_rig *)rig,
+                                    .options = bodies,
+                                    .result = placed};
+    return frame_run(&request, info);
+}
+
+int64_t ossify_compress(const ossify_poses *poses, const ossify_settings *settings, ossify_rig *rig,
+                        const ossify_compression *compression, ossify_layers *layers, ossify_info *info) {
+    const ossify_request request = {.struct_size = sizeof request,
+                                    .verb = OSSIFY_COMPRESS,
+                                    .poses = poses,
+                                    .settings = settings,
+                                    .rig = rig,
+                                    .options = compression,
+                                    .result = layers};
+    return frame_run(&request, info);
+}
+
+int64_t ossify_drive(const ossify_poses *poses, const ossify_settings *settings, ossify_rig *rig,
+                     const ossify_driving *driving, ossify_driven *driven, ossify_info *info) {
+    const ossify_request request = {.struct_size = sizeof request,
+                                    .verb = OSSIFY_DRIVE,
+                                    .poses = poses,
+                                    .settings = settings,
+                                    .rig = rig,
+                                    .options = driving,
+                                    .result = driven};
+    return frame_run(&request, info);
+}
+
+int64_t ossify_unwrap(const ossify_poses *poses, const ossify_settings *settings,
+                      const ossify_unwrapping *unwrapping, ossify_unwrapped *unwrapped, ossify_info *info) {
+    const ossify_request request = {.struct_size = sizeof request,
+                                    .verb = OSSIFY_UNWRAP,
+                                    .poses = poses,
+                                    .settings = settings,
+                                    .options = unwrapping,
+                                    .result = unwrapped};
+    return frame_run(&request, info);
+}
+
+int64_t ossify_fuse(const ossify_poses *poses, const ossify_settings *settings, const ossify_rig *rig,
+                    const ossify_fusion *fusion, ossify_groups *groups, ossify_info *info) {
+    const ossify_request request = {.struct_size = sizeof request,
+                                    .verb = OSSIFY_FUSE,
+                                    .poses = poses,
+                                    .settings = settings,
+                                    .rig = (ossify_rig *)rig,
+                                    .options = fusion,
+                                    .result = groups};
+    return frame_run(&request, info);
+}
+
+int64_t ossify_inspect(const ossify_poses *poses, const ossify_settings *settings, const ossify_rig *rig,
+                       const ossify_skeleton *skeleton, ossify_conduct *conduct, ossify_info *info) {
+    const ossify_request request = {.struct_size = sizeof request,
+                                    .verb = OSSIFY_INSPECT,
+                                    .poses = poses,
+                                    .settings = settings,
+                                    .rig = (ossify_rig *)rig,
+                                    .skeleton = (ossify_skeleton *)skeleton,
+                                    .result = conduct};
+    return frame_run(&request, info);
+}

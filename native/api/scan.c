@@ -54,9 +54,28 @@ static int32_t magnitude_bits(float x) {
     return bits & INT32_MAX;
 }
 
+double scan_size(const float *x, int64_t vertices) {
+    double size = 0;
+    for (int64_t a = 0; a < 3; a++) {
+        float least = x[a], most = x[a];
+        for (int64_t v = 1; v < vertices; v++) {
+            least = x[3 * v + a] < least ? x[3 * v + a] : least;
+            most = x[3 * v + a] > most ? x[3 * v + a] : most;
+        }
+        size = fmax(size, (double)most - (double)least);
+    }
+    return size <= 2 * (double)LARGEST ? size : 0;
+}
+
+typedef struct Positions {
+    const float *x;
+    float largest;
+} Positions;
+
 static int64_t find_position(const void *array, int64_t begin, int64_t end) {
-    const float *x = array;
-    const int32_t largest = magnitude_bits(LARGEST);
+    const Positions *positions = array;
+    const float *x = positions->x;
+    const int32_t largest = magnitude_bits(positions->largest);
     int any = 0;
     for (int64_t i = begin; i < end; i++) {
         any |= magnitude_bits(x[i]) > largest;
@@ -71,8 +90,9 @@ static int64_t find_position(const void *array, int64_t begin, int64_t end) {
     return -1;
 }
 
-int64_t scan_positions(Call *call, const float *x, int64_t count) {
-    return first_fault(call, find_position, x, count, 1);
+int64_t scan_positions(Call *call, const float *x, int64_t count, float largest) {
+    const Positions positions = {x, largest};
+    return first_fault(call, find_position, &positions, count, 1);
 }
 
 /* A negative index is a large one without its sign. */
@@ -90,14 +110,20 @@ int64_t scan_corners(Call *call, const ossify_poses *poses) {
     return first_fault(call, find_corner, poses, 3 * poses->triangle_count, 1);
 }
 
+typedef struct Transforms {
+    const ossify_rig *rig;
+    double farthest;
+} Transforms;
+
 /* An item is a frame; the fault is told as a position among the 12 * bones numbers of each. */
 static int64_t find_transform(const void *array, int64_t begin, int64_t end) {
-    const ossify_rig *rig = array;
+    const Transforms *given = array;
+    const ossify_rig *rig = given->rig;
     const int64_t numbers = 12 * rig->bones;
     for (int64_t f = begin; f < end; f++) {
         const double *transforms = rig->transforms + f * 12 * rig->bone_capacity;
         for (int64_t i = 0; i < numbers; i++) {
-            if (!(fabs(transforms[i]) <= (double)LARGEST)) {
+            if (!(fabs(transforms[i]) <= (i % 4 == 3 ? given->farthest : (double)LARGEST))) {
                 return f * numbers + i;
             }
         }
@@ -105,8 +131,9 @@ static int64_t find_transform(const void *array, int64_t begin, int64_t end) {
     return -1;
 }
 
-int64_t scan_transforms(Call *call, const ossify_poses *poses, const ossify_rig *rig) {
-    return first_fault(call, find_transform, rig, poses->frame_count, 12 * rig->bones);
+int64_t scan_transforms(Call *call, const ossify_poses *poses, const ossify_rig *rig, double farthest) {
+    const Transforms given = {rig, farthest};
+    return first_fault(call, find_transform, &given, poses->frame_count, 12 * rig->bones);
 }
 
 static int64_t find_coefficient(const void *array, int64_t begin, int64_t end) {
@@ -189,4 +216,31 @@ static int64_t find_given_weights(const void *array, int64_t begin, int64_t end)
 int64_t scan_weights(Call *call, const ossify_poses *poses, const ossify_rig *rig, int only_held) {
     return first_fault(call, only_held ? find_given_weights : find_weights, rig, poses->vertex_count,
                        rig->influences);
+}
+
+typedef struct SpaceOf {
+    const ossify_space *space;
+    int64_t bones;
+} SpaceOf;
+
+static int64_t find_space_bone(const void *array, int64_t begin, int64_t end) {
+    const SpaceOf *of = array;
+    const int64_t k = of->space->influences;
+    for (int64_t i = begin * k; i < end * k; i++) {
+        const int32_t bone = of->space->bones[i];
+        int fault = bone < -1 || bone >= of->bones;
+        for (int64_t other = i / k * k; other < i && bone >= 0; other++) {
+            fault |= of->space->bones[other] == bone;
+        }
+        if (fault) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+int64_t scan_space_bones(Call *call, const ossify_poses *poses, const ossify_rig *rig,
+                         const ossify_space *space) {
+    const SpaceOf of = {space, rig->bones};
+    return first_fault(call, find_space_bone, &of, poses->vertex_count, space->influences);
 }

@@ -15,7 +15,9 @@ enum {
     READS_WISHES = 1 << 6,    /* of the skeleton the edges that are demanded and forbidden */
     READS_TREE = 1 << 7,      /* of the skeleton parents, joints, kinds, axes and mirrors */
     READS_FIELDS = 1 << 8, /* of the rig its correctives; without it a verb that measures must come without */
-    READS_COEFFICIENTS = 1 << 9 /* and how much of each */
+    READS_COEFFICIENTS = 1 << 9, /* and how much of each */
+    READS_SPACE = 1 << 10,       /* the space, if there is one that is given; measuring has it in */
+    READS_DENSE = 1 << 11        /* weights of any number of bones a vertex */
 };
 
 /* What a verb writes. The rig and the skeleton that it gets are drafts: the caller's are written, draft.c, once they
@@ -24,7 +26,8 @@ enum {
     WRITES_RIG = 1 << 0,
     WRITES_SKELETON = 1 << 1,
     WRITES_EVALUATION = 1 << 2,
-    MEASURES = 1 << 3 /* info tells the error of the rig against the frames */
+    MEASURES = 1 << 3, /* info tells the error of the rig against the frames */
+    WRITES_SPACE = 1 << 4
 };
 
 /* A struct of the verb's own in the request. */
@@ -52,6 +55,10 @@ static inline int verb_has_rig(const Verb *verb) {
 
 static inline int verb_has_skeleton(const Verb *verb) {
     return verb->reads & (READS_WISHES | READS_TREE) || verb->writes & WRITES_SKELETON;
+}
+
+static inline int verb_has_space(const Verb *verb, const ossify_request *request) {
+    return verb->writes & WRITES_SPACE || (verb->reads & READS_SPACE && request->space != NULL);
 }
 
 /* The row of a verb, OSSIFY_DECOMPOSE and on. */

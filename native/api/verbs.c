@@ -1,12 +1,19 @@
 /* verbs.c - the table of verbs. A verb lives in a folder of its own; here it says what it reads, what it writes and
  * who does it, and the frame (frame.c) does the rest: checks, memory, threads, measuring, jobs. */
+#include "animation_space/animation_space.h"
+#include "animator/animator.h"
 #include "api/verb.h"
 #include "articulate/articulate.h"
+#include "compress/compress.h"
 #include "correct/correct.h"
+#include "correct/drive.h"
 #include "paint/paint.h"
+#include "skeleton/inspect.h"
 #include "skeleton/skeleton.h"
 #include "solve/decompose.h"
 #include "solve/edit.h"
+#include "subjects/subjects.h"
+#include "unwrap/unwrap.h"
 
 static int64_t run_decompose(Call *call, const ossify_request *request) {
     return decompose(call, request->poses, request->rig);
@@ -48,6 +55,38 @@ static int64_t run_correct(Call *call, const ossify_request *request) {
     return correct(call, request->poses, request->rig, request->options, request->result);
 }
 
+static int64_t run_animation_space(Call *call, const ossify_request *request) {
+    return animation_space_fit(call, request->poses, request->rig, request->options, request->space);
+}
+
+static int64_t run_compress(Call *call, const ossify_request *request) {
+    return compress(call, request->poses, request->rig, request->options, request->result);
+}
+
+static int64_t run_drive(Call *call, const ossify_request *request) {
+    return drive(call, request->poses, request->rig, request->options, request->result);
+}
+
+static int64_t run_unite(Call *call, const ossify_request *request) {
+    return subjects_unite(call, request->poses, request->rig, request->options, request->result);
+}
+
+static int64_t run_place_joints(Call *call, const ossify_request *request) {
+    return subjects_place_joints(call, request->poses, request->rig, request->options, request->result);
+}
+
+static int64_t run_unwrap(Call *call, const ossify_request *request) {
+    return unwrap(call, request->poses, request->options, request->result);
+}
+
+static int64_t run_fuse(Call *call, const ossify_request *request) {
+    return animator_fuse(call, request->poses, request->rig, request->options, request->result);
+}
+
+static int64_t run_inspect(Call *call, const ossify_request *request) {
+    return inspect(call, request->poses, request->rig, request->skeleton, request->result);
+}
+
 static const Verb VERBS[OSSIFY_VERBS] = {
     [OSSIFY_DECOMPOSE] =
         {
@@ -59,8 +98,8 @@ static const Verb VERBS[OSSIFY_VERBS] = {
     [OSSIFY_EVALUATE] =
         {
             .name = "evaluate",
-            .reads =
-                READS_REST | READS_FRAMES | READS_TRIANGLES | READS_RIG | READS_FIELDS | READS_COEFFICIENTS,
+            .reads = READS_REST | READS_FRAMES | READS_TRIANGLES | READS_RIG | READS_FIELDS |
+                     READS_COEFFICIENTS | READS_SPACE | READS_DENSE,
             .writes = WRITES_EVALUATION | MEASURES,
         },
     [OSSIFY_CONNECT] =
@@ -125,6 +164,80 @@ static const Verb VERBS[OSSIFY_VERBS] = {
             .result = {"ossify_corrected", sizeof(ossify_corrected)},
             .refuses = correct_refuses,
             .run = run_correct,
+        },
+    [OSSIFY_ANIMATION_SPACE] =
+        {
+            .name = "animation_space",
+            .reads = READS_SETTINGS | READS_REST | READS_FRAMES | READS_TRIANGLES | READS_RIG | READS_SPACE,
+            .writes = WRITES_RIG | WRITES_SPACE | MEASURES,
+            .options = {"ossify_space_fit", sizeof(ossify_space_fit)},
+            .refuses = animation_space_refuses,
+            .run = run_animation_space,
+        },
+    [OSSIFY_COMPRESS] =
+        {
+            .name = "compress",
+            .reads = READS_SETTINGS | READS_REST | READS_FRAMES | READS_TRIANGLES | READS_RIG | READS_DENSE,
+            .writes = WRITES_RIG,
+            .options = {"ossify_compression", sizeof(ossify_compression)},
+            .result = {"ossify_layers", sizeof(ossify_layers)},
+            .refuses = compress_refuses,
+            .run = run_compress,
+        },
+    [OSSIFY_DRIVE] =
+        {
+            .name = "drive",
+            .reads = READS_SETTINGS | READS_REST | READS_FRAMES | READS_TRIANGLES | READS_RIG | READS_FIELDS,
+            .writes = WRITES_RIG | MEASURES,
+            .options = {"ossify_driving", sizeof(ossify_driving)},
+            .result = {"ossify_driven", sizeof(ossify_driven)},
+            .refuses = correct_refuses_drive,
+            .run = run_drive,
+        },
+    [OSSIFY_UNITE] =
+        {
+            .name = "unite",
+            .reads = READS_SETTINGS | READS_REST | READS_FRAMES | READS_TRIANGLES | READS_GIVEN,
+            .writes = WRITES_RIG,
+            .options = {"ossify_subjects", sizeof(ossify_subjects)},
+            .result = {"ossify_united", sizeof(ossify_united)},
+            .refuses = subjects_refuses_subjects,
+            .run = run_unite,
+        },
+    [OSSIFY_PLACE_JOINTS] =
+        {
+            .name = "place_joints",
+            .reads = READS_SETTINGS | READS_TRIANGLES | READS_RIG,
+            .options = {"ossify_bodies", sizeof(ossify_bodies)},
+            .result = {"ossify_placed", sizeof(ossify_placed)},
+            .refuses = subjects_refuses_bodies,
+            .run = run_place_joints,
+        },
+    [OSSIFY_UNWRAP] =
+        {
+            .name = "unwrap",
+            .reads = READS_SETTINGS | READS_REST | READS_FRAMES | READS_TRIANGLES,
+            .options = {"ossify_unwrapping", sizeof(ossify_unwrapping)},
+            .result = {"ossify_unwrapped", sizeof(ossify_unwrapped)},
+            .refuses = unwrap_refuses,
+            .run = run_unwrap,
+        },
+    [OSSIFY_FUSE] =
+        {
+            .name = "fuse",
+            .reads = READS_SETTINGS | READS_REST | READS_FRAMES | READS_TRIANGLES | READS_RIG,
+            .options = {"ossify_fusion", sizeof(ossify_fusion)},
+            .result = {"ossify_groups", sizeof(ossify_groups)},
+            .refuses = animator_refuses_fuse,
+            .run = run_fuse,
+        },
+    [OSSIFY_INSPECT] =
+        {
+            .name = "inspect",
+            .reads = READS_SETTINGS | READS_REST | READS_FRAMES | READS_TRIANGLES | READS_RIG | READS_TREE,
+            .result = {"ossify_conduct", sizeof(ossify_conduct)},
+            .refuses = inspect_refuses,
+            .run = run_inspect,
         },
 };
 

@@ -10,7 +10,8 @@
  * Positions are linear in the turns of all bones and the ways of the roots (linkage.h), so poses and
  * joints are solved from the same moments as free bones. A refit that ends worse than it started lost a region
  * that hung together by a thread: it is done again with the thread held (bridge.c). If that does not help either, it
- * is taken back to its start. */
+ * is taken back to its start. The whole is done plainly and then in the norm of descent/fair.c, which stays unless it
+ * costs much. */
 #include "articulate/articulate.h"
 
 #include <inttypes.h>
@@ -24,7 +25,6 @@
 #include "core/rig.h"
 #include "core/sentence.h"
 #include "descent/tolerances.h"
-#include "math/lapack.h"
 #include "skeleton/joint.h"
 #include "track/track.h"
 
@@ -47,12 +47,24 @@ typedef struct Refit {
     Linkage linkage;
     Pinned pinned; /* the rest of the start */
     Descent descent;
+    Fair fair;
+    int is_fair;  /* 1: in the norm of fair.h */
+    double value; /* in the norm, of the model as it was measured */
 } Refit;
 
 /* Errors and moments of the model as it is; 0 when the call must end. */
 static int measure(Refit *refit) {
     const PassPlan keep_all = {0};
-    pass_run(refit->call, &refit->problem, &refit->model, &refit->descent.moments, &keep_all);
+    Moments *moments = &refit->descent.moments;
+    if (refit->descent.fair) {
+        refit->fair.fresh = 0;
+        refit->value =
+            fair_pass(refit->call, &refit->problem, &refit->model, moments, &keep_all, &refit->fair);
+        refit->fair.fresh = 0;
+    } else {
+        pass_run(refit->call, &refit->problem, &refit->model, moments, &keep_all);
+        refit->value = model_squared_error(&refit->problem, &refit->model);
+    }
     return !refit->call->arena.failed && !refit->call->cancelled;
 }
 
@@ -91,6 +103,13 @@ static int make_room(Refit *refit, const ossify_rig *rig, const ossify_skeleton 
         !descent_make(call, &refit->problem, &refit->model, &refit->descent)) {
         return 0;
     }
+    if (refit->is_fair) {
+        refit->descent.fair = &refit->fair;
+        if (!fair_make(call, &refit->problem, &refit->model, &refit->descent.moments,
+                       call->settings->fairness, &refit->fair)) {
+            return 0;
+        }
+    }
     refit->descent.bone_step = hang_step(&refit->linkage);
     refit->descent.smoothness = call->settings->smoothness;
     refit->descent.steep_most = call->settings->iterations > 0 ? 0 : STEEP_MOST;
@@ -117,8 +136,8 @@ static int64_t refine(Refit *refit) {
     return reached ? OSSIFY_REACHED : how == DESCENT_UNFINISHED ? OSSIFY_OUT_OF_ITERATIONS : OSSIFY_CONVERGED;
 }
 
-static int is_worse(const Refit *refit, double squared) {
-    return model_squared_error(&refit->problem, &refit->model) > squared;
+static int is_worse(const Refit *refit, double value) {
+    return refit->value > value;
 }
 
 /* No more iterations than were asked for. */
@@ -154,7 +173,7 @@ static int64_t refine_with_bridges(Refit *refit) {
 
 /* 1/F sum_f (R_p - R_b)' (R_p - R_b), and how far the joint slid. */
 static void find_motion(const Linkage *linkage, int b, Joint *joint) {
-    const size_t row = 4 * (size_t)linkage->model->capacity, p = 4 * (size_t)linkage->parent[b];
+    const size_t row = 4 * (size_t)linkage->model->capacity, p = 4 * (size_t)linkage->leader[b];
     memset(joint, 0, sizeof *joint);
     for (size_t i = 0; i < 3 * (size_t)linkage->frames; i++) {
         const double *r = linkage->model->transform + i * row;
@@ -167,8 +186,10 @@ static void find_motion(const Linkage *linkage, int b, Joint *joint) {
         }
     }
     for (size_t f = 0; f < (size_t)linkage->frames; f++) {
-        const double slid = linkage->slide[f * (size_t)linkage->bones + (size_t)b] / linkage->diagonal;
-        joint->drift[15] += slid * slid / linkage->frames;
+        const double slid = linkage->stiffness[b] > 0
+                                ? linkage_gap(linkage, (int)f, b)
+                                : linkage->slide[f * (size_t)linkage->bones + (size_t)b];
+        joint->drift[15] += slid * slid / (linkage->diagonal * linkage->diagonal) / linkage->frames;
     }
 }
 
@@ -181,7 +202,7 @@ static void write_skeleton(const Refit *refit, ossify_skeleton *skeleton) {
             skeleton->joints[3 * b + i] =
                 refit->placement.centre[i] + refit->placement.unit * linkage->joint[3 * b + i];
         }
-        if (linkage->parent[b] < 0) {
+        if (linkage->leader[b] < 0) {
             continue;
         }
         find_motion(linkage, b, &joint);
@@ -209,41 +230,59 @@ int articulate_refuses(const ossify_request *request, ossify_info *info) {
     return 0;
 }
 
-int64_t articulate(Call *call, const ossify_poses *poses, ossify_rig *rig, ossify_skeleton *skeleton) {
-    Refit refit = {.call = call};
-    Linkage *linkage = &refit.linkage;
-    lapack_use_one_thread();
-    const float *rest = poses->rest ? poses->rest : rig->rest;
-    if (!problem_prepare(call, poses, rest, rig, &refit.problem, &refit.placement) || call_poll(call, 0.05)) {
-        return call_ended(call);
-    }
-    call_stage(call, OSSIFY_STAGE_SKELETON);
-    if (!make_room(&refit, rig, skeleton) ||
-        !linkage_centre_hinges(linkage, poses, rig, skeleton, &refit.placement)) {
+/* One refit of the rig as it came. */
+static int64_t refit_rig(Refit *refit, const ossify_poses *poses, const ossify_rig *rig,
+                         const ossify_skeleton *skeleton) {
+    Call *call = refit->call;
+    Linkage *linkage = &refit->linkage;
+    if (!make_room(refit, rig, skeleton) ||
+        !linkage_centre_hinges(linkage, poses, rig, skeleton, &refit->placement)) {
         return call_ended(call);
     }
     joint_fit_clear(linkage);
-    if (!hang_bones(&refit)) {
+    if (!hang_bones(refit)) {
         return call_ended(call);
     }
-    linkage_pin(linkage, &refit.pinned);
-    model_copy_vertices(&refit.problem, &refit.model, &refit.start);
-    const double first = model_squared_error(&refit.problem, &refit.model);
+    linkage_pin(linkage, &refit->pinned);
+    model_copy_vertices(&refit->problem, &refit->model, &refit->start);
+    const double first = refit->value;
     /* with nothing but poses to find, the first were for the last weights */
     const int poses_alone = linkage->all_held && track_is_all(poses, call->settings, rig);
-    int64_t status = !poses_alone ? refine(&refit) : last_poses(&refit) ? OSSIFY_CONVERGED : call_ended(call);
-    if (status >= 0 && is_worse(&refit, first) && !poses_alone && may_try_again(&refit)) {
-        status = refine_with_bridges(&refit);
+    int64_t status = !poses_alone ? refine(refit) : last_poses(refit) ? OSSIFY_CONVERGED : call_ended(call);
+    if (status >= 0 && is_worse(refit, first) && !poses_alone && may_try_again(refit)) {
+        status = refine_with_bridges(refit);
+    }
+    if (status >= 0 && is_worse(refit, first)) {
+        return_to_start(refit);
+        status = OSSIFY_CONVERGED;
+    }
+    return status;
+}
+
+static double squared_of(const Refit *refit) {
+    return model_squared_error(&refit->problem, &refit->model);
+}
+
+int64_t articulate(Call *call, const ossify_poses *poses, ossify_rig *rig, ossify_skeleton *skeleton) {
+    Refit plain = {.call = call}, fair, *best = &plain;
+    const float *rest = poses->rest ? poses->rest : rig->rest;
+    if (!problem_prepare(call, poses, rest, rig, &plain.problem, &plain.placement) || call_poll(call, 0.05)) {
+        return call_ended(call);
+    }
+    call_stage(call, OSSIFY_STAGE_SKELETON);
+    fair = plain;
+    fair.is_fair = 1;
+    int64_t status = refit_rig(&plain, poses, rig, skeleton);
+    if (status >= 0 && status != OSSIFY_REACHED && call->settings->fairness > 0) {
+        const int64_t ended = refit_rig(&fair, poses, rig, skeleton);
+        best = ended >= 0 && squared_of(&fair) <= FAIR_COST * squared_of(&plain) ? &fair : &plain;
+        status = ended < 0 || best == &fair ? ended : status;
     }
     if (status < 0) {
         return status;
     }
-    if (is_worse(&refit, first)) {
-        return_to_start(&refit);
-        status = OSSIFY_CONVERGED;
-    }
-    rig_write(&refit.problem, &refit.placement, &refit.model,
+    rig_write(&best->problem, &best->placement, &best->model,
               call->settings->rest_mode == OSSIFY_REST_FIXED ? rig->rest : NULL, rig);
-    write_skeleton(&refit, skeleton);
+    write_skeleton(best, skeleton);
     return status;
 }

@@ -21,7 +21,8 @@
 #include <string.h>
 
 #include "articulate/pose_fit.h"
-#include "math/lapack.h"
+#include "math/positive.h"
+#include "math/product.h"
 #include "math/rotation3.h"
 #include "skeleton/joint.h"
 #include "skeleton/symmetry.h"
@@ -101,7 +102,7 @@ static void add_own(const Linkage *linkage, const Bench *bench, double *form, do
 static void eliminate_poses(const Linkage *linkage, Bench *bench, double *form, double *slope) {
     const size_t m = (size_t)linkage->unknowns, size = 3 * (size_t)linkage->bones;
     memcpy(bench->solved, bench->across, size * m * sizeof(double));
-    if (lapack_solve_positive((int)m, bench->system, (int)size, bench->solved)) {
+    if (positive_solve((int)m, bench->system, (int)size, bench->solved)) {
         return;
     }
     for (size_t i = 0; i < size; i++) {
@@ -110,8 +111,7 @@ static void eliminate_poses(const Linkage *linkage, Bench *bench, double *form, 
             bench->flipped[k * size + i] = -bench->across[i * m + k];
         }
     }
-    lapack_multiply_nn((int)size, (int)size, (int)m, bench->solved, (int)m, bench->flipped, (int)size, 1.0,
-                       form, (int)size);
+    product_nn((int)size, (int)size, (int)m, bench->solved, m, bench->flipped, size, form, size);
 }
 
 static void gather_lane(void *user, int lane, int worker) {
@@ -297,7 +297,7 @@ static int find_step(JointFit *fit, double square) {
         if (fit->linkage->mirror) {
             make_symmetric(fit);
         }
-        if (lapack_solve_positive(size, fit->system, 1, fit->step)) {
+        if (positive_solve(size, fit->system, 1, fit->step)) {
             return 0;
         }
         if (pull_back(fit) == 0) {

@@ -87,10 +87,35 @@ static void fold(const Linkage *linkage, double *x, size_t along, size_t across,
     }
 }
 
-static void spread_form(const double *form, double *u, size_t row) {
-    static const int PLACE[16] = {0, 3, 4, 6, 3, 1, 5, 7, 4, 5, 2, 8, 6, 7, 8, 9};
-    for (size_t i = 0; i < 16; i++) {
-        u[i / 4 * row + i % 4] = form[PLACE[i]];
+static void place_pair(const double pair[PAIR], double *u, size_t row) {
+    for (size_t i = 0; i < PAIR; i++) {
+        u[i / 4 * row + i % 4] = pair[i];
+    }
+}
+
+/* How many vertices a bone moves, by weight: the weights of a vertex sum to 1. */
+static double vertices_of(const Linkage *linkage, const Moments *moments, int b) {
+    const size_t capacity = (size_t)linkage->model->capacity;
+    double sum = 0;
+    for (size_t c = 0; c < (size_t)linkage->bones; c++) {
+        sum += moments->u[((size_t)b * capacity + c) * MONOMIALS + MONOMIALS - 1];
+    }
+    return sum;
+}
+
+/* U += k m a a' */
+static void add_soft_joint(Linkage *linkage, const Moments *moments, int b) {
+    const size_t n = wide(linkage), at[2] = {4 * (size_t)b, 4 * (size_t)linkage->leader[b]};
+    const double smaller =
+        fmin(vertices_of(linkage, moments, b), vertices_of(linkage, moments, linkage->leader[b]));
+    const double *c = linkage->joint + 3 * b, a[4] = {c[0], c[1], c[2], 1};
+    for (size_t i = 0; i < 4; i++) {
+        for (size_t j = 0; j < 4; j++) {
+            const double by = linkage->stiffness[b] * smaller * a[i] * a[j];
+            for (size_t k = 0; k < 4; k++) {
+                linkage->normal[(at[k / 2] + i) * n + at[k % 2] + j] += k == 0 || k == 3 ? by : -by;
+            }
+        }
     }
 }
 
@@ -98,7 +123,14 @@ void linkage_gather(Linkage *linkage, const Moments *moments) {
     const size_t n = wide(linkage), capacity = (size_t)linkage->model->capacity;
     for (size_t b = 0; b < (size_t)linkage->bones; b++) {
         for (size_t c = 0; c < (size_t)linkage->bones; c++) {
-            spread_form(moments->u + (b * capacity + c) * MONOMIALS, linkage->normal + 4 * b * n + 4 * c, n);
+            double pair[PAIR];
+            pass_pair(moments, linkage->model->capacity, (int)b, (int)c, pair);
+            place_pair(pair, linkage->normal + 4 * b * n + 4 * c, n);
+        }
+    }
+    for (int b = 0; b < linkage->bones; b++) {
+        if (linkage->stiffness[b] > 0) {
+            add_soft_joint(linkage, moments, b);
         }
     }
     fold(linkage, linkage->normal, n, 1, n);
@@ -170,6 +202,20 @@ void linkage_write(Linkage *linkage, int frame, const double *slide, const doubl
                                              (p < 0 ? 0 : m[i * row + 4 * (size_t)p + 3]) + above[i] - own[i];
         }
     }
+}
+
+double linkage_gap(const Linkage *linkage, int frame, int b) {
+    const size_t row = 4 * (size_t)linkage->model->capacity;
+    const double *c = linkage->joint + 3 * b;
+    double square = 0;
+    for (size_t i = 0; i < 3; i++) {
+        const double *m = linkage->model->transform + (3 * (size_t)frame + i) * row;
+        const double *own = m + 4 * (size_t)b, *other = m + 4 * (size_t)linkage->leader[b];
+        const double off = (own[0] - other[0]) * c[0] + (own[1] - other[1]) * c[1] +
+                           (own[2] - other[2]) * c[2] + own[3] - other[3];
+        square += off * off;
+    }
+    return sqrt(square);
 }
 
 static void chain_frame(void *user, int frame, int worker) {
@@ -259,6 +305,8 @@ static int take_arrays(Call *call, Linkage *linkage) {
     Arena *arena = &call->arena;
     const size_t b = (size_t)linkage->bones, f = (size_t)linkage->frames, n = 4 * b;
     linkage->parent = arena_take(arena, b, sizeof(int));
+    linkage->leader = arena_take(arena, b, sizeof(int));
+    linkage->stiffness = arena_take(arena, b, sizeof(double));
     linkage->order = arena_take(arena, b, sizeof(int));
     linkage->first = arena_take(arena, b, sizeof(int));
     linkage->joint = arena_take(arena, 3 * b, sizeof(double));
@@ -364,7 +412,12 @@ int linkage_make(Call *call, const Problem *problem, Model *model, const ossify_
     for (int b = 0; b < linkage->bones; b++) {
         linkage->clearance[b] = INFINITY;
     }
-    memcpy(linkage->parent, skeleton->parents, (size_t)linkage->bones * sizeof(int));
+    for (int b = 0; b < linkage->bones; b++) {
+        const int soft = skeleton->stiffness && skeleton->stiffness[b] > 0 && skeleton->parents[b] >= 0;
+        linkage->leader[b] = skeleton->parents[b];
+        linkage->parent[b] = soft ? -1 : skeleton->parents[b];
+        linkage->stiffness[b] = soft ? skeleton->stiffness[b] : 0;
+    }
     order_bones(linkage);
     number_unknowns(linkage);
     hold_joints(linkage, skeleton);

@@ -7,7 +7,11 @@
  * So all transforms of a frame are linear in Z = [R_b | e_b]: M = Z J, and with the moments of the free bones
  *     N = J U J',  K = C J',  error = tr(Z N Z') - 2 tr(Z K') + const.
  * Row 4b + i of J picks q_b = w_b p - s_b c_b + sum over children s_c c_c, and row 4b + 3 s_b, the weight of
- * the whole subtree: a vertex is replayed as y = sum_b R_b q_b + s_b e_b. */
+ * the whole subtree: a vertex is replayed as y = sum_b R_b q_b + s_b e_b.
+ *
+ * A soft joint does not hold: its bone has a way of its own, as a root has, and pays k m |M_a c~_a - M_p c~_a|^2 in
+ * every frame, k its stiffness and m the vertices of the smaller bone. That is a form in the transforms,
+ * U += k m a a' with a = c~_a at bone a and -c~_a at bone p. */
 #ifndef OSSIFY_LINKAGE_H
 #define OSSIFY_LINKAGE_H
 
@@ -26,7 +30,9 @@ typedef struct Linkage {
     int bones, frames;
     int stretch;       /* 1: joints may slide */
     int unknowns;      /* of a frame */
-    int *parent;       /* [b] -1 at a root */
+    int *parent;       /* [b] -1 at a root, and where the joint is soft */
+    int *leader;       /* [b] the parent, soft or not */
+    double *stiffness; /* [b] of a soft joint; 0: it holds */
     int *order;        /* [b] parents before children */
     int *first;        /* [b] of its unknowns: three of its turn, then a root's way or a slide */
     const int *mirror; /* [b] or NULL; -1 where a joint is held, which then is of no pair */
@@ -84,6 +90,8 @@ void linkage_read(const Linkage *linkage, int frame, double *slide, double *z);
 void linkage_write(Linkage *linkage, int frame, const double *slide, const double *z);
 /* Sets the ways e of all joints that slide. */
 void linkage_slide(const Linkage *linkage, const double *slide, double *z);
+/* |M_a c~_a - M_p c~_a| in a frame. */
+double linkage_gap(const Linkage *linkage, int frame, int b);
 /* left = K - Z N; returns the misfit. */
 double linkage_misfit(const Linkage *linkage, int frame, const double *z, double *left);
 /* The directions in which a bone has a way of its own; returns how many. */

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "descent/tolerances.h"
-#include "math/lapack.h"
+#include "math/positive.h"
 #include "math/rotation3.h"
 
 enum { POSE_TRIES = 9 };
@@ -166,7 +166,7 @@ static int find_step(const Linkage *linkage, Bench *bench, double damping) {
     for (size_t i = 0; i < m; i++) {
         bench->damped[i * m + i] *= 1 + damping; /* H + damping diag H */
     }
-    if (lapack_solve_positive((int)m, bench->damped, 1, bench->step)) {
+    if (positive_solve((int)m, bench->damped, 1, bench->step)) {
         return 0;
     }
     for (int b = 0; b < linkage->bones; b++) {

@@ -17,26 +17,46 @@
 #define INSIDE static inline
 #endif
 
+/* Several doubles that are computed with as one, wherever they stand; one where the compiler knows no more. */
+#if defined(__GNUC__)
+typedef double Two __attribute__((vector_size(16), aligned(8), may_alias));
+typedef double Four __attribute__((vector_size(32), aligned(8), may_alias));
+#else
+typedef double Two;
+#endif
+
 /* A function for processors with vectors of four doubles and fused multiplications, whatever the others are
  * compiled for. To be called only where portable_is_wide() says so. gcc does not align the stack of Windows
  * for such vectors. */
 #if defined(__x86_64__) && defined(__GNUC__) && (defined(__clang__) || !defined(_WIN32))
-#include <cpuid.h>
+#define HAS_WIDE
 #define WIDE __attribute__((target("avx2,fma")))
-static inline int portable_is_wide(void) {
-    const unsigned fma = 1u << 12, saves = 1u << 27, avx = 1u << 28, avx2 = 1u << 5, kept = 6;
-    unsigned a, b, c, d, state;
-    if (!__get_cpuid(1, &a, &b, &c, &d) || (c & (fma | saves | avx)) != (fma | saves | avx)) {
-        return 0;
-    }
-    __asm__("xgetbv" : "=a"(state), "=d"(d) : "c"(0)); /* which registers the system keeps for a thread */
-    return (state & kept) == kept && __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & avx2) != 0;
-}
 #else
 #define WIDE
-static inline int portable_is_wide(void) {
-    return 0;
+#endif
+int portable_is_wide(void);
+/* For tests, which try both ways on one processor: 0 says it is not, 1 asks it again. */
+void portable_allow_wide(int allowed);
+
+/* a b + c, rounded once; nothing where the processors at hand need not be able to. */
+#ifdef HAS_WIDE
+#include <immintrin.h>
+WIDE static inline Four portable_fuse_four(double a, Four b, Four c) {
+    return (Four)_mm256_fmadd_pd(_mm256_set1_pd(a), (__m256d)b, (__m256d)c);
 }
+#endif
+#if defined(__aarch64__) && defined(__GNUC__)
+#include <arm_neon.h>
+static inline Two portable_fuse_two(double a, Two b, Two c) {
+    return (Two)vfmaq_n_f64((float64x2_t)c, (float64x2_t)b, a);
+}
+#define HAS_FUSED_TWO
+#elif !defined(__GNUC__)
+#include <math.h>
+static inline Two portable_fuse_two(double a, Two b, Two c) {
+    return fma(a, b, c);
+}
+#define HAS_FUSED_TWO
 #endif
 
 #endif

@@ -45,7 +45,6 @@ int64_t call_begin(Call *call, const ossify_settings *settings, ossify_info *inf
     call->began = call->stage_began = clock_seconds();
     call->progress.struct_size = sizeof call->progress;
     call->progress.erms = -1;
-    call->wide = portable_is_wide();
     atomic_init(&call->cancelled, 0);
     arena_start(&call->arena, settings);
     call->pool = parallel_start(&call->arena, (int)settings->threads);

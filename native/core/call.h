@@ -21,7 +21,6 @@ typedef struct Call {
     double from, to;      /* the part of the progress that the work at hand makes up */
     atomic_int cancelled; /* read by all workers */
     int written;          /* 1 once the rig is written: a wish to cancel comes too late */
-    int wide;             /* 1: functions that are WIDE can be called */
 } Call;
 
 /* Takes memory and threads; 0, or the status that says what could not be had. call_end follows in any case. */

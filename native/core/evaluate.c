@@ -1,6 +1,8 @@
 /* evaluate.c - replays a rig and measures it against the poses:
  *
  *     y[f][v] = sum_k w[v][k] M[f][b[v][k]] p~[f][v],     p[f][v] = rig's rest + sum_n c[f][n] field[n][v]
+ * to which animation space, if there is one, adds sum_k M[f][b[v][k]] d[v][k];
+ *
  *     E_RMS   = 1000 / r * sqrt(sum_fv |x[f][v] - y[f][v]|^2 / (3 V F))
  *
  * with r the radius of the smallest sphere around the given rest: the error of the mesh scaled into its
@@ -44,6 +46,7 @@ struct Measure {
 
     const ossify_poses *poses;
     const ossify_rig *rig;
+    const ossify_space *space;  /* or NULL */
     float *replayed;            /* [f][v][3] or NULL */
     int64_t first_frame;        /* of those at hand */
     int64_t end_frame;          /* and behind the last */
@@ -74,22 +77,16 @@ static void put_abreast(Measure *measure) {
 
 /* The bones that a vertex follows, how much, and from where in each of the frames at hand. */
 typedef struct Followed {
-    int64_t bones;
-    int64_t bone[OSSIFY_MAX_INFLUENCES];
-    double weight[OSSIFY_MAX_INFLUENCES];
+    int64_t count;
+    const int32_t *bone; /* -1: none */
+    const float *weight;
     double p[3][ABREAST];
 } Followed;
 
 INSIDE void follow(const ossify_rig *rig, int64_t v, Followed *followed) {
-    const int32_t *bones = rig->influence_bones + v * rig->influences;
-    const float *weights = rig->influence_weights + v * rig->influences;
-    followed->bones = 0;
-    for (int64_t k = 0; k < rig->influences; k++) {
-        if (bones[k] >= 0) {
-            followed->weight[followed->bones] = (double)weights[k];
-            followed->bone[followed->bones++] = bones[k];
-        }
-    }
+    followed->count = rig->influences;
+    followed->bone = rig->influence_bones + v * rig->influences;
+    followed->weight = rig->influence_weights + v * rig->influences;
 }
 
 /* p = rest + sum_n c field */
@@ -114,12 +111,29 @@ INSIDE void replay(const Measure *measure, const Followed *followed, int a, doub
     for (int g = 0; g < ABREAST; g++) {
         y[g] = 0;
     }
-    for (int64_t k = 0; k < followed->bones; k++) {
+    for (int64_t k = 0; k < followed->count; k++) {
+        if (followed->bone[k] < 0) {
+            continue;
+        }
         const double (*M)[ABREAST] =
             (const double (*)[ABREAST])measure->abreast + 12 * followed->bone[k] + 4 * a;
-        const double w = followed->weight[k];
+        const double w = (double)followed->weight[k];
         for (int g = 0; g < ABREAST; g++) { /* y += w M p~ */
             y[g] += w * (M[0][g] * p[0][g] + M[1][g] * p[1][g] + M[2][g] * p[2][g] + M[3][g]);
+        }
+    }
+}
+
+/* y += sum_k M d, of animation space */
+INSIDE void add_space(const Measure *measure, int64_t v, int a, double y[ABREAST]) {
+    const ossify_space *space = measure->space;
+    for (int64_t k = v * space->influences; k < (v + 1) * space->influences; k++) {
+        const double (*M)[ABREAST] =
+            (const double (*)[ABREAST])measure->abreast + 12 * space->bones[k] + 4 * a;
+        const float *d = space->corrections + 4 * k;
+        for (int g = 0; g < ABREAST && space->bones[k] >= 0; g++) {
+            y[g] += M[0][g] * (double)d[0] + M[1][g] * (double)d[1] + M[2][g] * (double)d[2] +
+                    M[3][g] * (double)d[3];
         }
     }
 }
@@ -167,6 +181,9 @@ INSIDE double measure_vertex(const Measure *measure, int64_t v, double distance2
     correct_rest(measure, v, &followed);
     for (int a = 0; a < 3; a++) {
         replay(measure, &followed, a, y[a]);
+        if (measure->space != NULL) {
+            add_space(measure, v, a, y[a]);
+        }
     }
     read_vertex(measure, v, x);
     for (int g = 0; g < ABREAST; g++) {
@@ -229,7 +246,8 @@ WIDE static void measure_chunk_wide(void *user, int chunk, int worker) {
 
 static void measure_abreast(Call *call, Measure *measure) {
     put_abreast(measure);
-    parallel_run(call->pool, measure->chunks, call->wide ? measure_chunk_wide : measure_chunk, measure);
+    parallel_run(call->pool, measure->chunks, portable_is_wide() ? measure_chunk_wide : measure_chunk,
+                 measure);
     for (int64_t f = measure->first_frame; f < measure->end_frame; f++) {
         measure->frame_sum[f] = 0;
         for (int64_t c = 0; c < measure->chunks; c++) {
@@ -314,11 +332,23 @@ static void write_figures(const Measure *measure, ossify_evaluation *evaluation)
     evaluation->worst_frame = worst.frame;
 }
 
+/* By how much number i of the rig's rest, as it shows, is off the given one. */
+static double rest_off(const Measure *measure, int64_t i) {
+    const ossify_space *space = measure->space;
+    double off = (double)measure->rig->rest[i] - (double)measure->poses->rest[i];
+    for (int64_t k = 0; space != NULL && k < space->influences; k++) {
+        const int64_t slot = i / 3 * space->influences + k;
+        off += space->bones[slot] < 0 ? 0 : (double)space->corrections[4 * slot + i % 3];
+    }
+    return off;
+}
+
 /* Root mean square distance of the rig's rest from the given one. */
-static double rest_moved(const ossify_poses *poses, const ossify_rig *rig) {
+static double rest_moved(const Measure *measure) {
+    const ossify_poses *poses = measure->poses;
     double sum = 0;
     for (int64_t i = 0; i < 3 * poses->vertex_count && poses->rest != NULL; i++) {
-        const double d = (double)rig->rest[i] - (double)poses->rest[i];
+        const double d = rest_off(measure, i);
         sum += d * d;
     }
     return sqrt(sum / (double)poses->vertex_count);
@@ -335,7 +365,7 @@ static void write_surface(Call *call, Measure *measure, ossify_evaluation *evalu
     if (evaluation->vertex_degrees != NULL) {
         surface_vertex_degrees(measure->surface, evaluation->vertex_degrees);
     }
-    evaluation->rest_moved = rest_moved(poses, measure->rig);
+    evaluation->rest_moved = rest_moved(measure);
     evaluation->rest_normal_degrees = evaluation->rest_bumps =
         poses->rest == NULL || measure->seen == NULL ? -1 : 0;
     if (evaluation->rest_normal_degrees < 0 || evaluation->rest_moved == 0) {
@@ -345,7 +375,7 @@ static void write_surface(Call *call, Measure *measure, ossify_evaluation *evalu
     for (int64_t i = 0; i < 3 * poses->vertex_count; i++) {
         float *seen = measure->seen + (6 * (i / 3) + i % 3) * ABREAST;
         seen[0] = poses->rest[i];
-        seen[3 * ABREAST] = as_float((double)measure->rig->rest[i] - (double)poses->rest[i]);
+        seen[3 * ABREAST] = as_float(rest_off(measure, i));
     }
     surface_begin(measure->surface);
     surface_add(call, measure->surface, counts);
@@ -375,10 +405,11 @@ Measure *evaluate_take(Call *call, const ossify_poses *poses, int64_t bones) {
 }
 
 int64_t evaluate(Call *call, Measure *measure, const ossify_poses *poses, const ossify_rig *rig,
-                 ossify_evaluation *evaluation) {
+                 const ossify_space *space, ossify_evaluation *evaluation) {
     assert(measure != NULL && poses->vertex_count > 0 && poses->frame_count > 0);
     measure->poses = poses;
     measure->rig = rig;
+    measure->space = space;
     measure->replayed = evaluation->frames;
     if (!measure_frames(call, measure)) {
         return OSSIFY_CANCELLED;
@@ -387,4 +418,17 @@ int64_t evaluate(Call *call, Measure *measure, const ossify_poses *poses, const 
     write_figures(measure, evaluation);
     write_surface(call, measure, evaluation);
     return OSSIFY_CONVERGED;
+}
+
+void evaluate_tell(ossify_info *info, int64_t bones, const ossify_evaluation *evaluation) {
+    const double size = evaluation->diagonal > 0 ? evaluation->diagonal : 1;
+    info->bones = bones;
+    info->erms = evaluation->erms;
+    info->rms_percent = 100 * evaluation->rms / size;
+    info->maximum_percent = 100 * evaluation->maximum / size;
+    info->normal_degrees = evaluation->normal_degrees;
+    info->bumps = evaluation->bumps;
+    info->rest_normal_degrees = evaluation->rest_normal_degrees;
+    info->rest_bumps = evaluation->rest_bumps;
+    info->rest_percent = 100 * evaluation->rest_moved / size;
 }

@@ -9,7 +9,10 @@
  * measured without a chance of failing. */
 typedef struct Measure Measure;
 Measure *evaluate_take(Call *call, const ossify_poses *poses, int64_t bones);
+/* space may be NULL. */
 int64_t evaluate(Call *call, Measure *measure, const ossify_poses *poses, const ossify_rig *rig,
-                 ossify_evaluation *evaluation);
+                 const ossify_space *space, ossify_evaluation *evaluation);
+/* What of it a caller reads of every verb. */
+void evaluate_tell(ossify_info *info, int64_t bones, const ossify_evaluation *evaluation);
 
 #endif

@@ -57,3 +57,24 @@ int sentence_bad_array(ossify_info *info, const char *name, const void *array, s
     }
     return 0;
 }
+
+int sentence_bad_parents(ossify_info *info, const char *of, const int32_t *parents, int64_t bones) {
+    for (int64_t b = 0; b < bones && parents != NULL; b++) {
+        if (parents[b] < -1 || parents[b] >= bones) {
+            return BAD(
+                info, "%s.parents[%" PRId64 "] is %" PRId32 ": it must be -1 (a root) or a bone, 0..%" PRId64,
+                of, b, parents[b], bones - 1);
+        }
+    }
+    for (int64_t b = 0; b < bones && parents != NULL; b++) {
+        int64_t steps = 0;
+        for (int64_t at = b; at >= 0; at = parents[at]) {
+            if (steps++ > bones) {
+                return BAD(info,
+                           "%s.parents lead from bone %" PRId64 " in a circle: some bone must be a root (-1)",
+                           of, b);
+            }
+        }
+    }
+    return 0;
+}

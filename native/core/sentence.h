@@ -25,4 +25,7 @@ typedef struct Text {
 /* C runtimes differ in how they print what is not finite. */
 Text sentence_number(double x);
 
+/* 1 when something was said: not every bone reaches a root by its parents. NULL says nothing. */
+int sentence_bad_parents(ossify_info *info, const char *of, const int32_t *parents, int64_t bones);
+
 #endif

@@ -268,9 +268,9 @@ void surface_add(Call *call, Surface *surface, const double *counts) {
         return;
     }
     surface->counts = counts;
-    parallel_run(call->pool, chunks_of(surface->faces), call->wide ? add_face_chunk_wide : add_face_chunk,
-                 surface);
-    parallel_run(call->pool, chunks, call->wide ? add_bump_chunk_wide : add_bump_chunk, surface);
+    parallel_run(call->pool, chunks_of(surface->faces),
+                 portable_is_wide() ? add_face_chunk_wide : add_face_chunk, surface);
+    parallel_run(call->pool, chunks, portable_is_wide() ? add_bump_chunk_wide : add_bump_chunk, surface);
     for (int chunk = 0; chunk < chunks; chunk++) {
         surface->bump += surface->chunk_sum[chunk];
     }

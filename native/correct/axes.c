@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "math/lapack.h"
+#include "math/eigen.h"
 
 static const double LEAST = 1e-12; /* of the mean diagonal: what R must not lack */
 
@@ -20,7 +20,6 @@ typedef struct Axes {
     double *u; /* [n][n] eigenvectors in rows, the largest last */
     double *t; /* [n][n] */
     double *value, *room, *column;
-    int *places;
 } Axes;
 
 static double *column_of(const Axes *axes, int n) {
@@ -80,7 +79,7 @@ static int find_axes(const Axes *axes) {
         }
     }
     memcpy(axes->b, whole, (size_t)(n * n) * sizeof *whole);
-    if (lapack_largest_eigenvectors(n, axes->b, n, axes->value, axes->u, axes->room, axes->places)) {
+    if (eigen_largest(n, axes->b, n, axes->value, axes->u, axes->room)) {
         return 0;
     }
     for (int i = 0; i < n * n; i++) {
@@ -135,9 +134,8 @@ int axes_turn(Call *call, const Layer *layer) {
     ArenaPiece *mark = arena_mark(&call->arena);
     const size_t n = (size_t)(layer->fields - layer->held);
     Axes axes = {.layer = layer, .first = layer->held, .count = (int)n};
-    double *room = arena_take(&call->arena, n * (4 * n + 4 + EIGEN_ROOM) + 1, sizeof(double));
-    axes.places = arena_take(&call->arena, EIGEN_PLACES * n + 1, sizeof(int));
-    if (room && axes.places && n > 0) {
+    double *room = arena_take(&call->arena, n * (4 * n + 4) + eigen_room((int)n) + 1, sizeof(double));
+    if (room && n > 0) {
         axes.r = room;
         axes.b = axes.r + n * n;
         axes.u = axes.b + n * n;
@@ -152,7 +150,7 @@ int axes_turn(Call *call, const Layer *layer) {
             turn_coefficients(&axes);
         }
     }
-    const int made = room && axes.places;
+    const int made = room != NULL;
     arena_return(&call->arena, mark);
     return made;
 }

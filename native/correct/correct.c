@@ -19,7 +19,6 @@
 #include "correct/modes.h"
 #include "correct/refine.h"
 #include "correct/support.h"
-#include "math/lapack.h"
 
 enum { ROUNDS = 8, REFINE_ROUNDS = 24 };
 
@@ -61,19 +60,6 @@ static double open_layer(const Work *work, int fields, int count, Layer *layer) 
                : -1;
 }
 
-static int set_reach(const Work *work, Layer *layer) {
-    const size_t n = (size_t)layer->fields;
-    float *reach = arena_take(&work->call->arena, (size_t)work->skin.vertices * n + 1, sizeof *reach);
-    for (int v = 0; v < work->skin.vertices && reach; v++) {
-        for (size_t i = (size_t)layer->held; i < n; i++) {
-            const int joint = work->modes.joint[i - (size_t)layer->held];
-            reach[(size_t)v * n + i] = (float)support_share(&work->support, &work->skin, v, joint);
-        }
-    }
-    layer->reach = reach;
-    return reach != NULL;
-}
-
 /* Held fields and the first modes. */
 static int start_layer(const Work *work, int fields, Layer *layer) {
     const ossify_correction *wish = work->wish;
@@ -87,7 +73,8 @@ static int start_layer(const Work *work, int fields, Layer *layer) {
     layer->solves_rest = wish->solve_rest != 0;
     layer->rest_pull = call->settings->rest_mode == OSSIFY_REST_KEPT ? 1 : 0;
     layer->held_rest = work->rig->held_rest;
-    return (wish->support != OSSIFY_SUPPORT_JOINTS || set_reach(work, layer)) &&
+    return (wish->support != OSSIFY_SUPPORT_JOINTS ||
+            support_reach(call, &work->support, &work->skin, work->modes.joint, work->held, layer)) &&
            (wish->smoothness <= 0 || layer_smooth(call, layer, &work->graph, wish->smoothness));
 }
 
@@ -151,7 +138,7 @@ static double measured_percent(const Work *work) {
     ossify_evaluation evaluation = {.struct_size = sizeof evaluation};
     Measure *measure = evaluate_take(work->call, work->poses, work->rig->bone_capacity);
     double percent = -1;
-    if (measure && evaluate(work->call, measure, work->poses, work->rig, &evaluation) >= 0) {
+    if (measure && evaluate(work->call, measure, work->poses, work->rig, NULL, &evaluation) >= 0) {
         const double error =
             work->wish->budget_kind == OSSIFY_BUDGET_RMS ? evaluation.rms : evaluation.maximum;
         percent = 100 * error / (evaluation.diagonal > 0 ? evaluation.diagonal : 1);
@@ -254,7 +241,6 @@ int64_t correct(Call *call, const ossify_poses *poses, ossify_rig *rig, const os
     Work work = {.call = call, .poses = poses, .wish = correction, .rig = rig, .held = (int)rig->correctives};
     int64_t status = OSSIFY_CONVERGED;
     call_stage(call, OSSIFY_STAGE_CORRECT);
-    lapack_use_one_thread();
     if (!prepare(&work)) {
         return call_ended(call);
     }

@@ -20,7 +20,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "math/lapack.h"
+#include "math/positive.h"
 
 enum { MAX_LANES = 32, LAYER_BYTES = 64 << 20 };
 
@@ -217,7 +217,7 @@ INSIDE void solve_fields(const Layer *layer, Scratch *s, int v) {
     }
     fill_system(layer, s, field);
     add_pulls(layer, s, v);
-    const int singular = lapack_solve_positive(3 * s->count, s->system, 1, s->right);
+    const int singular = positive_solve(3 * s->count, s->system, 1, s->right);
     for (int i = 0; i < 3 * s->count; i++) {
         field[3 * s->slot[i / 3] + i % 3] = singular ? 0 : s->right[i];
     }
@@ -353,7 +353,7 @@ int layer_sweep(Call *call, Layer *layer, int keep) {
             memcpy(layer->before, layer->field,
                    3 * ((size_t)layer->fields + 1) * (size_t)layer->skin->vertices * sizeof(double));
         }
-        parallel_run(call->pool, layer->lanes, call->wide ? sweep_lane_wide : sweep_lane, &sweep);
+        parallel_run(call->pool, layer->lanes, portable_is_wide() ? sweep_lane_wide : sweep_lane, &sweep);
         parallel_run(call->pool, (int)(sums_of(layer) / (size_t)layer->skin->wide), add_lanes, &sweep);
     }
     arena_return(&call->arena, mark);
@@ -421,7 +421,7 @@ static void fit_frame(void *user, int f, int worker) {
         return;
     }
     const int count = fill_frame(fit, f, a, c);
-    const int singular = count == 0 || lapack_solve_positive(count, a, 1, c);
+    const int singular = count == 0 || positive_solve(count, a, 1, c);
     for (int i = 0, row = 0; i < layer->fields; i++) {
         if (!layer->known[i]) {
             fit->coefficient[(size_t)i * wide + (size_t)f] = singular ? 0 : c[row++];

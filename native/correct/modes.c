@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "math/lapack.h"
+#include "math/eigen.h"
+#include "math/product.h"
 
 enum {
     GRAM_FRAMES = 256, /* in a Gram matrix */
@@ -42,8 +43,7 @@ typedef struct Scratch {
     SkinView view;
     double *x; /* [SKIN_BLOCK][3][wide] */
     double *d; /* [3 SKIN_BLOCK][frames] */
-    double *room, *eigenvalue;
-    int *places;
+    double *room;
 } Scratch;
 
 /* d of one frame, times a share */
@@ -91,7 +91,7 @@ static void add_block(const Gram *gram, Scratch *s, int block, int joint, double
         }
     }
     if (rows > 0) {
-        lapack_multiply_tn(n, n, rows, s->d, n, s->d, n, 1, matrix, n);
+        product_tn(n, n, rows, s->d, (size_t)n, s->d, (size_t)n, matrix, (size_t)n);
     }
 }
 
@@ -110,12 +110,10 @@ static void fill_lane(void *user, int lane, int worker) {
 static void find_modes(const Gram *gram, Scratch *s, double *matrix, int at) {
     const size_t n = (size_t)gram->frames, most = (size_t)gram->most;
     double *value = gram->value + (size_t)at * most, *vector = gram->vector + (size_t)at * most * n;
-    if (lapack_largest_eigenvectors(gram->frames, matrix, gram->most, s->eigenvalue, vector, s->room,
-                                    s->places)) {
+    if (eigen_largest(gram->frames, matrix, gram->most, value, vector, s->room)) {
         memset(vector, 0, most * n * sizeof *vector);
-        memset(s->eigenvalue, 0, n * sizeof *s->eigenvalue);
+        memset(value, 0, most * sizeof *value);
     }
-    memcpy(value, s->eigenvalue, most * sizeof *value);
 }
 
 static int touches(const Gram *gram, int block, int joint) {
@@ -178,9 +176,7 @@ static int make_scratch(Call *call, const Gram *gram, Scratch *s) {
     const size_t n = (size_t)gram->frames, wide = (size_t)gram->layer->skin->wide;
     s->x = arena_take(arena, 3 * SKIN_BLOCK * wide, sizeof(double));
     s->d = arena_take(arena, 3 * SKIN_BLOCK * n, sizeof(double));
-    s->room = arena_take(arena, EIGEN_ROOM * n, sizeof(double));
-    s->eigenvalue = arena_take(arena, n, sizeof(double));
-    s->places = arena_take(arena, EIGEN_PLACES * n, sizeof(int));
+    s->room = arena_take(arena, eigen_room((int)n), sizeof(double));
     return skin_view_make(arena, gram->layer->skin, &s->view) && !arena->failed;
 }
 

@@ -239,8 +239,8 @@ static int make_scratch(Arena *arena, const Skin *skin, Scratch *s) {
 
 static double round_of(Refine *refine, Layer *layer) {
     Call *call = refine->call;
-    parallel_run(call->pool, refine->skin->blocks, call->wide ? weights_of_block_wide : weights_of_block,
-                 refine);
+    parallel_run(call->pool, refine->skin->blocks,
+                 portable_is_wide() ? weights_of_block_wide : weights_of_block, refine);
     parallel_run(call->pool, refine->skin->frames, bones_of_frame, refine);
     layer_normalise(layer);
     return layer_sweep(call, layer, 0) ? layer_fit_coefficients(call, layer, layer->coefficient, 0) : -1;

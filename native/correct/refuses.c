@@ -1,9 +1,10 @@
-/* refuses.c - corrections that cannot be. */
+/* refuses.c - corrections and drivers that cannot be. */
 #include <inttypes.h>
 #include <math.h>
 
 #include "core/sentence.h"
 #include "correct/correct.h"
+#include "correct/drive.h"
 
 #define MOST_SMOOTHNESS 1000.0
 #define LARGEST_FIELD 1e30
@@ -26,30 +27,6 @@ static int bad_smoothness(ossify_info *info, const ossify_correction *correction
     return !(correction->smoothness >= 0 && correction->smoothness <= MOST_SMOOTHNESS) &&
            BAD(info, "correction.smoothness is %s: it must be 0..%g",
                sentence_number(correction->smoothness).letters, MOST_SMOOTHNESS);
-}
-
-/* Every bone reaches a root by its parents. */
-static int bad_parents(ossify_info *info, const int32_t *parents, int64_t bones) {
-    for (int64_t b = 0; b < bones && parents != NULL; b++) {
-        if (parents[b] < -1 || parents[b] >= bones) {
-            return BAD(info,
-                       "correction.parents[%" PRId64 "] is %" PRId32
-                       ": it must be -1 (a root) or a bone, 0..%" PRId64,
-                       b, parents[b], bones - 1);
-        }
-    }
-    for (int64_t b = 0; b < bones && parents != NULL; b++) {
-        int64_t steps = 0;
-        for (int64_t at = b; at >= 0; at = parents[at]) {
-            if (steps++ > bones) {
-                return BAD(info,
-                           "correction.parents lead from bone %" PRId64
-                           " in a circle: some bone must be a root (-1)",
-                           b);
-            }
-        }
-    }
-    return 0;
 }
 
 /* Coefficients that are solved anew may come as anything. */
@@ -111,6 +88,30 @@ int correct_refuses(const ossify_request *request, ossify_info *info) {
            bad_option(info, "correction.parents", correction->parents, sizeof(int32_t)) ||
            bad_option(info, "corrected.joints", corrected->joints, sizeof(int32_t)) ||
            bad_option(info, "corrected.gains", corrected->gains, sizeof(double)) ||
-           bad_together(info, request) || bad_parents(info, correction->parents, request->rig->bones) ||
+           bad_together(info, request) ||
+           sentence_bad_parents(info, "correction", correction->parents, request->rig->bones) ||
            bad_held_coefficients(info, request);
+}
+
+int correct_refuses_drive(const ossify_request *request, ossify_info *info) {
+    const ossify_driving *driving = request->options;
+    const ossify_driven *driven = request->result;
+    const int64_t room = request->rig->corrective_capacity;
+    return sentence_bad_range(info, "driving.count", driving->count, 0, OSSIFY_MAX_CORRECTIVES) ||
+           sentence_bad_range(info, "driving.joint_count", driving->joint_count, 0, OSSIFY_MAX_CORRECTIVES) ||
+           sentence_bad_range(info, "driving.form", driving->form, OSSIFY_DRIVEN_WHOLE,
+                              OSSIFY_DRIVEN_FOUND) ||
+           sentence_bad_array(info, "driving.parents", driving->parents, sizeof(int32_t), "[bones]") ||
+           bad_option(info, "driven.joints", driven->joints, sizeof(int32_t)) ||
+           bad_option(info, "driven.map", driven->map, sizeof(double)) ||
+           sentence_bad_parents(info, "driving", driving->parents, request->rig->bones) ||
+           ((driving->count > room || driving->joint_count > room) &&
+            BAD(info,
+                "driving asks for %" PRId64 " or %" PRId64
+                " correctives, but the rig's arrays have room for %" PRId64
+                ": make rig.corrective_capacity larger or ask for fewer",
+                driving->count, driving->joint_count, room)) ||
+           (request->rig->correctives != 0 &&
+            BAD(info, "rig.correctives is %" PRId64 ": driven fields are solved anew; set it to 0",
+                request->rig->correctives));
 }

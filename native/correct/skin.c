@@ -166,14 +166,19 @@ int skin_keeps_weights(const Skin *skin, const ossify_rig *rig, int v) {
     return held;
 }
 
-void skin_write_rig(const Skin *skin, ossify_rig *rig) {
-    const size_t k = (size_t)skin->influences, bones = (size_t)skin->bones;
+void skin_write_transforms(const Skin *skin, ossify_rig *rig) {
+    const size_t bones = (size_t)skin->bones;
     for (size_t i = 0; i < (size_t)skin->frames * bones; i++) {
         if (!(rig->held_transforms && rig->held_transforms[i])) {
             write_transform(skin, (int)(i / bones), (int)(i % bones),
                             rig->transforms + 12 * (i / bones * (size_t)rig->bone_capacity + i % bones));
         }
     }
+}
+
+void skin_write_rig(const Skin *skin, ossify_rig *rig) {
+    const size_t k = (size_t)skin->influences;
+    skin_write_transforms(skin, rig);
     for (size_t v = 0; v < (size_t)skin->vertices; v++) {
         if (!skin_keeps_weights(skin, rig, (int)v)) {
             write_weights(skin, (int)v, rig->influence_bones + v * k, rig->influence_weights + v * k);

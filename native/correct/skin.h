@@ -28,7 +28,8 @@ typedef struct Skin {
 int skin_make(Call *call, const ossify_poses *poses, const ossify_rig *rig, Skin *skin);
 /* Transforms, weights and rest of the rig anew. */
 void skin_read_rig(Skin *skin, const ossify_rig *rig);
-/* Transforms and weights to the rig, except what it holds. */
+/* Transforms to the rig, except what it holds; and weights, likewise. */
+void skin_write_transforms(const Skin *skin, ossify_rig *rig);
 void skin_write_rig(const Skin *skin, ossify_rig *rig);
 
 /* A rig as it was, to come back to. */

@@ -42,3 +42,16 @@ double support_share(const Support *support, const Skin *skin, int v, int joint)
     }
     return share;
 }
+
+int support_reach(Call *call, const Support *support, const Skin *skin, const int *joint, int first,
+                  Layer *layer) {
+    const size_t n = (size_t)layer->fields;
+    float *reach = arena_take(&call->arena, (size_t)skin->vertices * n + 1, sizeof *reach);
+    for (int v = 0; v < skin->vertices && reach; v++) {
+        for (int i = first; i < layer->fields; i++) {
+            reach[(size_t)v * n + (size_t)i] = (float)support_share(support, skin, v, joint[i - first]);
+        }
+    }
+    layer->reach = reach;
+    return reach != NULL;
+}

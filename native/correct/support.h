@@ -2,7 +2,7 @@
 #ifndef OSSIFY_SUPPORT_H
 #define OSSIFY_SUPPORT_H
 
-#include "correct/skin.h"
+#include "correct/layer.h"
 
 /* Joints go by the bone that hangs on them; a bone without parent and children stands for itself. */
 typedef struct Support {
@@ -15,5 +15,8 @@ int support_make(Call *call, const Skin *skin, const int32_t *parents, Support *
 int support_has(const Support *support, int joint);
 /* How much of a vertex belongs to a joint, 0..1. */
 double support_share(const Support *support, const Skin *skin, int v, int joint);
+/* The fields of a layer from `first` on act around joint [fields - first]; 0 when memory is out. */
+int support_reach(Call *call, const Support *support, const Skin *skin, const int *joint, int first,
+                  Layer *layer);
 
 #endif

@@ -42,7 +42,9 @@ int descent_make(Call *call, const Problem *problem, Model *model, Descent *desc
     descent->local = settings->locality != 0;
     descent->momentum = 1;
     descent->plan.solve_weights = 1;
-    descent->plan.solve_rest = settings->rest_mode != OSSIFY_REST_FIXED;
+    descent->plan.solve_rest =
+        settings->rest_mode == OSSIFY_REST_KEPT || settings->rest_mode == OSSIFY_REST_FREE ||
+        (settings->rest_mode == OSSIFY_REST_SMOOTH && !problem->rest_given); /* there is nothing to move */
     descent->plan.rest_pull = settings->rest_mode == OSSIFY_REST_KEPT && problem->rest_given ? 1 : 0;
     const size_t size = 3 * (size_t)problem->frames * (size_t)model->capacity * 4;
     descent->last = arena_take(&call->arena, size, sizeof(double));
@@ -65,6 +67,13 @@ void descent_restart(Descent *descent) {
     descent->fresh = 1;
     descent->objective = INFINITY;
     descent->least = INFINITY;
+}
+
+/* The model is not what the last pass left. */
+static void forget_residuals(Descent *descent) {
+    if (descent->fair) {
+        descent->fair->fresh = 0;
+    }
 }
 
 static size_t transform_count(const Descent *descent) {
@@ -101,6 +110,7 @@ static void extrapolate(Descent *descent) {
     const double beta = (descent->momentum - 1) / next;
     double *m = descent->model->transform;
     memcpy(descent->last, m, transform_count(descent) * sizeof *m);
+    forget_residuals(descent);
     descent->momentum = next;
     if (descent->fresh || beta <= 0) {
         descent->fresh = 0;
@@ -145,8 +155,10 @@ static int set_candidates(Descent *descent) {
 }
 
 static double vertex_step(Descent *descent) {
-    const double objective =
-        pass_run(descent->call, descent->problem, descent->model, &descent->moments, &descent->plan);
+    const double objective = descent->fair ? fair_pass(descent->call, descent->problem, descent->model,
+                                                       &descent->moments, &descent->plan, descent->fair)
+                                           : pass_run(descent->call, descent->problem, descent->model,
+                                                      &descent->moments, &descent->plan);
     descent->plan.given_error = NULL; /* only the first pass sees what was given */
     return objective;
 }
@@ -154,6 +166,7 @@ static double vertex_step(Descent *descent) {
 /* 0 when the call must end. */
 static int bone_step(Descent *descent) {
     const BoneStep *step = &descent->bone_step;
+    forget_residuals(descent);
     return step->solve ? step->solve(step->user, &descent->moments)
                        : transforms_update(descent->call, descent->problem, descent->model, &descent->moments,
                                            descent->flexible, BONE_SWEEPS);
@@ -179,6 +192,7 @@ static double renew_vertices(Descent *descent) {
         !must_end(descent)) {
         model_copy_vertices(descent->problem, &descent->backup, model);
         memcpy(model->transform, descent->last, transform_count(descent) * sizeof(double));
+        forget_residuals(descent);
         descent->momentum = 1;
         objective = vertex_step(descent);
     }
@@ -206,6 +220,7 @@ void descent_keep(Descent *descent) {
 
 void descent_return(Descent *descent) {
     model_copy(descent->problem, &descent->kept, descent->model);
+    forget_residuals(descent);
     descent_restart(descent);
     descent->objective = descent->kept_objective;
 }
@@ -302,6 +317,7 @@ static int drop_faint_weights(Descent *descent) {
     }
     if (descent->objective > FAINT_COST * before) {
         model_copy_vertices(descent->problem, &descent->backup, descent->model);
+        forget_residuals(descent);
         memcpy(locality->candidates, locality->kept, bytes);
         descent->objective = before;
     }

@@ -2,6 +2,7 @@
 #ifndef OSSIFY_DESCENT_H
 #define OSSIFY_DESCENT_H
 
+#include "descent/fair.h"
 #include "descent/locality.h"
 #include "descent/pass.h"
 
@@ -51,6 +52,7 @@ typedef struct Descent {
     double cut;        /* by how much the objective rose when regions were held together */
     double smoothness; /* how strongly weights follow their neighbours' */
     BoneStep bone_step;
+    Fair *fair; /* the norm to descend in, or NULL: plain least squares */
 } Descent;
 
 int descent_make(Call *call, const Problem *problem, Model *model, Descent *descent);

@@ -14,16 +14,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "descent/vertex.h"
-#include "math/lapack.h"
+#include "descent/at_hand.h"
+#include "math/product.h"
 
 enum { BLOCKS_A_LANE = 8, LEAST_LANES = 8 };
 
 static const double LANE_BYTES = 64.0 * 1048576; /* what all lanes may take, or a quarter of the frames */
-
-static size_t padded(int n) {
-    return ((size_t)n + 3) & ~(size_t)3;
-}
 
 static int lane_count(const Problem *problem, int bones) {
     const double lane = 8.0 * bones * (12.0 * problem->frames + 10.0 * bones);
@@ -37,6 +33,7 @@ static int lane_count(const Problem *problem, int bones) {
 int pass_make(Call *call, const Problem *problem, const Model *model, Moments *moments) {
     const size_t rows = 3 * (size_t)problem->frames, b = (size_t)model->capacity;
     Arena *arena = &call->arena;
+    moments->whole = NULL;
     moments->lanes = lane_count(problem, model->capacity);
     const size_t lanes = (size_t)moments->lanes;
     moments->c = arena_take(arena, rows * b * 4, sizeof(double));
@@ -47,149 +44,27 @@ int pass_make(Call *call, const Problem *problem, const Model *model, Moments *m
     return !arena->failed;
 }
 
-/* p~' G p~ = sum of form[m] * monomial[m] for G[4][4] */
-static void form_of(const double *g, size_t ld, double form[MONOMIALS]) {
-    form[0] = g[0], form[1] = g[ld + 1], form[2] = g[2 * ld + 2];
-    form[3] = g[1] + g[ld], form[4] = g[2] + g[2 * ld], form[5] = g[ld + 2] + g[2 * ld + 1];
-    form[6] = g[3] + g[3 * ld], form[7] = g[ld + 3] + g[3 * ld + 1], form[8] = g[2 * ld + 3] + g[3 * ld + 2];
-    form[9] = g[3 * ld + 3];
-}
-
-static int make_gram(Call *call, const Problem *problem, const Model *model, double *gram, double *diagonal,
-                     size_t stride) {
-    const int n = 4 * model->bones, ld = 4 * model->capacity;
-    double *full = arena_take(&call->arena, (size_t)n * (size_t)n, sizeof(double));
-    if (!full) {
-        return 0;
-    }
-    lapack_multiply_tn(n, n, 3 * problem->frames, model->transform, ld, model->transform, ld, 0.0, full, n);
-    for (int b = 0; b < model->bones; b++) {
-        for (int c = 0; c < model->bones; c++) {
-            double form[MONOMIALS];
-            form_of(full + 4 * ((size_t)b * (size_t)n + (size_t)c), (size_t)n, form);
-            for (size_t m = 0; m < MONOMIALS; m++) {
-                gram[((size_t)b * MONOMIALS + m) * stride + (size_t)c] = form[m];
-                if (b == c) {
-                    diagonal[m * stride + (size_t)c] = form[m];
-                }
-            }
-        }
-    }
-    arena_give(&call->arena, full);
-    return 1;
-}
-
-static int make_scratch(Call *call, const Problem *problem, const Model *model, int packed,
-                        Scratch *scratch) {
-    const size_t rows = 3 * (size_t)problem->frames, b = (size_t)model->bones, stride = padded(model->bones);
-    Arena *arena = &call->arena;
-    scratch->x = arena_take(arena, rows * BLOCK, sizeof(double));
-    scratch->d = arena_take(arena, BLOCK * b * 4, sizeof(double));
-    scratch->wp = arena_take(arena, BLOCK * b * 4, sizeof(double));
-    scratch->at_hand = arena_take(arena, b, sizeof(int));
-    scratch->local = arena_take(arena, b, sizeof(int));
-    scratch->mean = arena_take(arena, b, sizeof(double));
-    scratch->allowed = arena_take(arena, b, 1);
-    scratch->view.linear = arena_take(arena, b, sizeof(double));
-    scratch->view.rows = arena_take(arena, b * stride, sizeof(double));
-    scratch->view.ready = arena_take(arena, b, 1);
-    scratch->view.own = arena_take(arena, b, sizeof(double));
-    scratch->view.slope = arena_take(arena, b, sizeof(double));
-    if (packed) {
-        scratch->m = arena_take(arena, rows * b * 4, sizeof(double));
-        scratch->c = arena_take(arena, rows * b * 4, sizeof(double));
-        scratch->gram = arena_take(arena, b * MONOMIALS * stride, sizeof(double));
-        scratch->diagonal = arena_take(arena, MONOMIALS * stride, sizeof(double));
-    }
-    return !arena->failed;
-}
-
 /* 1 when a block can do with fewer bones than all. */
 static int is_packed(const PassPlan *plan) {
     return plan->bytes > 0 || (!plan->solve_weights && !plan->removal_cost);
 }
 
-/* Lists the bones that the block's vertices may use or keep, at least one; returns their number. */
-static int list_bones(const Pass *pass, Scratch *s, int v0, int v1) {
-    const Model *model = pass->model;
-    const PassPlan *plan = pass->plan;
-    memset(s->local, -1, (size_t)model->bones * sizeof *s->local);
-    for (int v = v0; v < v1; v++) {
-        for (int k = 0; k < model->influences; k++) {
-            const int b = model->bone[(size_t)v * (size_t)model->influences + (size_t)k];
-            if (b >= 0 && (vertex_keeps_weights(pass, v) || model->held_group[b] || plan->given_error)) {
-                s->local[b] = 0;
-            }
-        }
-        for (int byte = 0; byte < plan->bytes && (plan->solve_weights || plan->removal_cost); byte++) {
-            unsigned bits = plan->candidates[(size_t)v * (size_t)plan->bytes + (size_t)byte];
-            for (int b = 8 * byte; bits; b++, bits >>= 1) {
-                if (bits & 1) {
-                    s->local[b] = 0;
-                }
-            }
-        }
-    }
-    int n = 0;
-    for (int b = 0; b < model->bones; b++) {
-        if (s->local[b] == 0 || (n == 0 && b == model->bones - 1)) {
-            s->local[b] = n;
-            s->at_hand[n++] = b;
-        }
-    }
-    return n;
-}
-
-static int list_all(const Pass *pass, Scratch *s) {
-    for (int b = 0; b < pass->model->bones; b++) {
-        s->at_hand[b] = s->local[b] = b;
-    }
-    return pass->model->bones;
-}
-
-/* Gathers what the bones at hand need, so that products run over them alone. */
-static void pack_bones(const Pass *pass, Scratch *s, int n) {
-    const Model *model = pass->model;
-    const size_t rows = 3 * (size_t)pass->problem->frames, stride = padded(n), all = (size_t)pass->stride;
-    for (size_t row = 0; row < rows; row++) {
-        const double *from = model->transform + row * (size_t)model->capacity * 4;
-        double *to = s->m + row * (size_t)n * 4;
-        for (int i = 0; i < n; i++) {
-            memcpy(to + 4 * i, from + 4 * s->at_hand[i], 4 * sizeof *to);
-        }
-    }
-    for (int i = 0; i < n; i++) {
-        for (size_t m = 0; m < MONOMIALS; m++) {
-            const double *from = pass->gram + ((size_t)s->at_hand[i] * MONOMIALS + m) * all;
-            double *to = s->gram + ((size_t)i * MONOMIALS + m) * stride;
-            for (int j = 0; j < n; j++) {
-                to[j] = from[s->at_hand[j]];
-            }
-            s->diagonal[m * stride + (size_t)i] = to[i];
-        }
-    }
-}
-
-static void widen(const float *from, size_t count, double *to) {
-    for (size_t i = 0; i < count; i++) {
-        to[i] = from[i];
-    }
-}
-
 /* C of the lane += X (w p~)' over the block */
-static void add_products(const Pass *pass, Scratch *s, int n, int packed, double *lane_c) {
-    const int rows = 3 * pass->problem->frames, ld = 4 * pass->model->capacity;
+static void add_products(const Pass *pass, Scratch *s, const float *x, int n, int packed, double *lane_c) {
+    const int rows = 3 * pass->problem->frames;
+    const size_t ld = 4 * (size_t)pass->model->capacity, columns = 4 * (size_t)n;
     if (!packed) {
-        lapack_multiply_nn(rows, 4 * n, BLOCK, s->x, BLOCK, s->wp, 4 * n, 1.0, lane_c, ld);
+        product_floats_nn(rows, 4 * n, BLOCK, x, BLOCK, s->wp, columns, lane_c, ld);
         return;
     }
-    lapack_multiply_nn(rows, 4 * n, BLOCK, s->x, BLOCK, s->wp, 4 * n, 0.0, s->c, 4 * n);
+    memset(s->c, 0, (size_t)rows * columns * sizeof *s->c);
+    product_floats_nn(rows, 4 * n, BLOCK, x, BLOCK, s->wp, columns, s->c, columns);
     for (int row = 0; row < rows; row++) {
-        double *to = lane_c + (size_t)row * (size_t)ld;
-        const double *from = s->c + (size_t)row * 4 * (size_t)n;
         for (int i = 0; i < n; i++) {
+            double *restrict to = lane_c + (size_t)row * ld + 4 * (size_t)s->at_hand[i];
+            const double *restrict from = s->c + (size_t)row * columns + 4 * (size_t)i;
             for (int m = 0; m < 4; m++) {
-                to[4 * s->at_hand[i] + m] += from[4 * i + m];
+                to[m] += from[m];
             }
         }
     }
@@ -211,24 +86,28 @@ static void run_block(const Pass *pass, Scratch *s, int block, double *lane_c, d
     const size_t rows = 3 * (size_t)problem->frames;
     const int v0 = block * BLOCK, v1 = v0 + BLOCK < problem->vertices ? v0 + BLOCK : problem->vertices;
     const int packed = is_packed(pass->plan);
-    const int n = packed ? list_bones(pass, s, v0, v1) : list_all(pass, s);
+    const int n = packed ? at_hand_list(pass, s, NULL, v0, v1 - v0, pass->plan->given_error != NULL)
+                         : at_hand_all(pass, s);
+    const size_t columns = 4 * (size_t)n;
+    const float *x = problem->x + (size_t)block * rows * BLOCK;
     if (packed) {
-        pack_bones(pass, s, n);
+        at_hand_pack(pass, s, n);
     }
-    widen(problem->x + (size_t)block * rows * BLOCK, rows * BLOCK, s->x);
-    lapack_multiply_tn(BLOCK, 4 * n, (int)rows, s->x, BLOCK, packed ? s->m : model->transform,
-                       packed ? 4 * n : 4 * model->capacity, 0.0, s->d, 4 * n);
+    memset(s->d, 0, BLOCK * columns * sizeof *s->d);
+    product_floats_tn(BLOCK, 4 * n, (int)rows, x, BLOCK, packed ? s->m : model->transform,
+                      packed ? columns : 4 * (size_t)model->capacity, s->d, columns);
     s->view.n = n;
-    s->view.stride = packed ? (int)padded(n) : pass->stride;
+    s->view.stride = packed ? (int)at_hand_padded(n) : pass->stride;
     s->view.gram = packed ? s->gram : pass->gram;
     s->view.diagonal = packed ? s->diagonal : pass->diagonal;
     s->view.allowed = s->allowed;
     if (lane_c) {
-        memset(s->wp, 0, (size_t)BLOCK * 4 * (size_t)n * sizeof *s->wp);
+        memset(s->wp, 0, BLOCK * columns * sizeof *s->wp);
     }
     for (int v = v0; v < v1; v++) {
         const double *d = s->d + (size_t)(v - v0) * 4 * (size_t)n;
         Support support;
+        vertex_expect(pass, v, s);
         vertex_solve(pass, s, n, v, d, &support);
         if (cost) {
             vertex_removal_costs(pass, s, n, v, d, &support, cost);
@@ -238,7 +117,7 @@ static void run_block(const Pass *pass, Scratch *s, int block, double *lane_c, d
         }
     }
     if (lane_c) {
-        add_products(pass, s, n, packed, lane_c);
+        add_products(pass, s, x, n, packed, lane_c);
     }
 }
 
@@ -330,7 +209,7 @@ static int copy_weights(Call *call, const Problem *problem, const Model *model, 
 
 double pass_run(Call *call, const Problem *problem, Model *model, Moments *moments, const PassPlan *plan) {
     ArenaPiece *mark = arena_mark(&call->arena);
-    const size_t stride = padded(model->bones), bones = (size_t)model->bones;
+    const size_t stride = at_hand_padded(model->bones), bones = (size_t)model->bones;
     const int workers = parallel_workers(call->pool);
     double *gram = arena_take(&call->arena, bones * MONOMIALS * stride, sizeof *gram);
     double *diagonal = arena_take(&call->arena, MONOMIALS * stride, sizeof *diagonal);
@@ -345,9 +224,9 @@ double pass_run(Call *call, const Problem *problem, Model *model, Moments *momen
                  .stride = (int)stride,
                  .holds_groups = memchr(model->held_group, 1, bones) != NULL,
                  .scratch = scratch};
-    int ready = !call->arena.failed && make_gram(call, problem, model, gram, diagonal, stride);
+    int ready = !call->arena.failed && at_hand_gram(call, problem, model, NULL, gram, diagonal, stride);
     for (int i = 0; i < workers && ready; i++) {
-        ready = make_scratch(call, problem, model, is_packed(plan), &scratch[i]);
+        ready = at_hand_scratch(call, problem, model, is_packed(plan), &scratch[i]);
     }
     if (ready && plan->smoothing > 0) {
         ready = copy_weights(call, problem, model, &pass);

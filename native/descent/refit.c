@@ -74,8 +74,11 @@ static int smooth_by_most(Refit *refit) {
     return 1;
 }
 
-static double objective_of(const Descent *descent, const Model *model) {
+static double objective_of(Descent *descent, Model *model) {
     const Problem *problem = descent->problem;
+    if (descent->fair) {
+        return fair_value(descent->call, problem, model, &descent->moments, &descent->plan, descent->fair);
+    }
     double sum = 0;
     for (int v = 0; v < problem->vertices; v++) {
         const double *p = model->rest + 3 * (size_t)v, *given = problem->rest + 3 * (size_t)v;

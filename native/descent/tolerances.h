@@ -14,6 +14,10 @@ enum {
     STEEP_MOST = 100 /* iterations in all while the error still falls steeply, whatever the effort */
 };
 
+/* ---- the norm that sees cracks (fair.c) */
+
+#define FAIR_COST 1.1 /* times the squared error of a plain refit: what a fair one may cost */
+
 /* ---- what vertices do not determine */
 
 #define BONE_RIDGE \

@@ -13,7 +13,7 @@
 
 #include "core/tolerances.h"
 #include "descent/tolerances.h"
-#include "math/lapack.h"
+#include "math/positive.h"
 #include "math/rotation3.h"
 
 enum { LOOK = 4 }; /* sweeps between two looks at the error */
@@ -35,14 +35,8 @@ static int holds(const Model *model, int frame, int b) {
     return model->held[(size_t)frame * (size_t)model->capacity + (size_t)b];
 }
 
-static void full_form(const double *form, double u[16]) {
-    const double all[16] = {form[0], form[3], form[4], form[6], form[3], form[1], form[5], form[7],
-                            form[4], form[5], form[2], form[8], form[6], form[7], form[8], form[9]};
-    memcpy(u, all, sizeof all);
-}
-
-static const double *u_at(const Update *update, int b, int c) {
-    return update->moments->u + ((size_t)b * (size_t)update->model->capacity + (size_t)c) * MONOMIALS;
+static void read_u(const Update *update, int b, int c, double u[PAIR]) {
+    pass_pair(update->moments, update->model->capacity, b, c, u);
 }
 
 /* y = C[b] - sum over the others of M[c] U[c,b] */
@@ -55,20 +49,22 @@ static void left_for_bone(const Update *update, int frame, int b, double y[3][4]
     }
     for (int e = update->sharing.first[b]; e < update->sharing.first[b + 1]; e++) {
         const int o = update->sharing.other[e];
-        const double *u = u_at(update, b, o);
+        double u[PAIR];
+        read_u(update, o, b, u);
         for (size_t i = 0; i < 3; i++) {
             const double *mo = m + i * row + 4 * o;
-            y[i][0] -= mo[0] * u[0] + mo[1] * u[3] + mo[2] * u[4] + mo[3] * u[6];
-            y[i][1] -= mo[0] * u[3] + mo[1] * u[1] + mo[2] * u[5] + mo[3] * u[7];
-            y[i][2] -= mo[0] * u[4] + mo[1] * u[5] + mo[2] * u[2] + mo[3] * u[8];
-            y[i][3] -= mo[0] * u[6] + mo[1] * u[7] + mo[2] * u[8] + mo[3] * u[9]; /* Y -= M[o] U[o,b] */
+            for (size_t j = 0; j < 4; j++) {
+                y[i][j] -= mo[0] * u[j] + mo[1] * u[4 + j] + mo[2] * u[8 + j] +
+                           mo[3] * u[12 + j]; /* Y -= M[o] U[o,b] */
+            }
         }
     }
 }
 
 static void fit_rigid(const Update *update, int frame, int b) {
-    const double *own = u_at(update, b, b);
-    const double mass = own[9], s[3] = {own[6], own[7], own[8]}; /* U[b,b] = [S s; s' m] */
+    double own[PAIR];
+    read_u(update, b, b, own);
+    const double mass = own[15], s[3] = {own[12], own[13], own[14]}; /* U[b,b] = [S s; s' m] */
     if (mass < BONE_LEAST || holds(update->model, frame, b)) {
         return;
     }
@@ -77,7 +73,7 @@ static void fit_rigid(const Update *update, int frame, int b) {
     double *m =
         update->model->transform + 4 * ((size_t)frame * 3 * (size_t)update->model->capacity + (size_t)b);
     const size_t row = 4 * (size_t)update->model->capacity;
-    const double spread = own[0] + own[1] + own[2] - (s[0] * s[0] + s[1] * s[1] + s[2] * s[2]) / mass;
+    const double spread = own[0] + own[5] + own[10] - (s[0] * s[0] + s[1] * s[1] + s[2] * s[2]) / mass;
     for (size_t i = 0; i < 3; i++) {
         for (size_t j = 0; j < 3; j++) {
             r[3 * i + j] = m[i * row + j];
@@ -97,8 +93,8 @@ static void fit_rigid(const Update *update, int frame, int b) {
 static void fit_flexible(const Update *update, int frame, int b) {
     const size_t row = 4 * (size_t)update->model->capacity;
     double *m = update->model->transform + 3 * (size_t)frame * row + 4 * (size_t)b;
-    double y[3][4], own[16];
-    full_form(u_at(update, b, b), own);
+    double y[3][4], own[PAIR];
+    read_u(update, b, b, own);
     if (own[15] < BONE_LEAST || holds(update->model, frame, b)) {
         return;
     }
@@ -110,7 +106,7 @@ static void fit_flexible(const Update *update, int frame, int b) {
             y[k][i] += ridge * m[k * row + i];
         }
     }
-    if (lapack_solve_positive(4, own, 3, y[0]) == 0) {
+    if (positive_solve(4, own, 3, y[0]) == 0) {
         for (size_t i = 0; i < 3; i++) {
             memcpy(m + i * row, y[i], sizeof y[i]);
         }
@@ -124,9 +120,9 @@ static double frame_error(const Update *update, int frame) {
     for (int b = 0; b < update->model->bones; b++) {
         const double *c = update->moments->c + 3 * (size_t)frame * row + 4 * (size_t)b;
         const double *m = update->model->transform + 3 * (size_t)frame * row + 4 * (size_t)b;
-        double y[3][4], own[16];
+        double y[3][4], own[PAIR];
         left_for_bone(update, frame, b, y);
-        full_form(u_at(update, b, b), own);
+        read_u(update, b, b, own);
         for (size_t i = 0; i < 3; i++) {
             for (size_t j = 0; j < 4; j++) {
                 double mu = 0;
@@ -178,8 +174,9 @@ typedef struct Affine {
 static double affine_ridge(const Affine *affine) {
     double trace = 0;
     for (int i = 0; i < affine->bones; i++) {
-        const double *own = u_at(affine->update, affine->free_bone[i], affine->free_bone[i]);
-        trace += own[0] + own[1] + own[2] + own[9];
+        double own[PAIR];
+        read_u(affine->update, affine->free_bone[i], affine->free_bone[i], own);
+        trace += own[0] + own[5] + own[10] + own[15];
     }
     return BONE_RIDGE * trace / (4.0 * affine->bones) + 1e-300;
 }
@@ -188,8 +185,8 @@ static void fill_system(const Affine *affine, double ridge) {
     const size_t n = (size_t)affine->bones, size = 4 * n;
     for (size_t i = 0; i < n; i++) {
         for (size_t j = 0; j < n; j++) {
-            double block[16];
-            full_form(u_at(affine->update, affine->free_bone[i], affine->free_bone[j]), block);
+            double block[PAIR];
+            read_u(affine->update, affine->free_bone[i], affine->free_bone[j], block);
             for (size_t k = 0; k < 16; k++) {
                 affine->system[(4 * i + k / 4) * size + 4 * j + k % 4] = block[k];
             }
@@ -213,8 +210,8 @@ static void fill_right(const Affine *affine, int frame, size_t row, double ridge
         }
         for (int b = 0; b < model->bones; b++) {
             if (holds(model, frame, b)) {
-                double block[16];
-                full_form(u_at(update, b, to), block);
+                double block[PAIR];
+                read_u(update, b, to, block);
                 for (int k = 0; k < 16; k++) {
                     out[k % 4] -= m[4 * b + k / 4] * block[k]; /* - U[to,b] M[b]', b held */
                 }
@@ -235,7 +232,7 @@ static void solve_affine(Affine *affine) {
         fill_right(affine, frame, 3 * (size_t)frame + (size_t)(i % 3), ridge,
                    affine->answer + (size_t)i * size);
     }
-    if (lapack_solve_positive((int)size, affine->system, 3 * affine->frames, affine->answer)) {
+    if (positive_solve((int)size, affine->system, 3 * affine->frames, affine->answer)) {
         return;
     }
     for (int i = 0; i < 3 * affine->frames; i++) {
@@ -297,7 +294,8 @@ int transforms_share(Arena *arena, const Model *model, const Moments *moments, S
     for (int b = 0; b < model->bones; b++) {
         for (int c = 0; c < model->bones; c++) {
             const size_t pair = (size_t)b * (size_t)model->capacity + (size_t)c;
-            if (c != b && moments->u[pair * MONOMIALS + 9] > 0) {
+            const int whole = moments->whole && moments->whole[pair * PAIR + PAIR - 1] != 0;
+            if (c != b && (moments->whole ? whole : moments->u[pair * MONOMIALS + 9] > 0)) {
                 sharing->other[count++] = c;
             }
         }

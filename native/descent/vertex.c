@@ -92,12 +92,12 @@ static void neighbours_mean(const Pass *pass, Scratch *s, int n, int v) {
 }
 
 /* The vertex's least squares at rest position p, for what held groups leave of it. */
-static void view_at(const Pass *pass, Scratch *s, int n, int v, const double *d, const double p[3],
-                    const Held *held, int smooth) {
+static void view_at(const Pass *pass, Scratch *s, int n, const double *d, const double p[3], const Held *held,
+                    int smooth) {
     VertexView *view = &s->view;
     monomials_of(p, view->monomial);
     view->smoothing = smooth ? pass->plan->smoothing : 0;
-    view->square = pass->problem->square[v];
+    view->square = s->square;
     for (int i = 0; i < n; i++) {
         const double *di = d + 4 * i;
         view->linear[i] = di[0] * p[0] + di[1] * p[1] + di[2] * p[2] + di[3]; /* p~' D[b] */
@@ -113,7 +113,7 @@ static void view_at(const Pass *pass, Scratch *s, int n, int v, const double *d,
     weights_begin(view);
 }
 
-static void load_support(const Pass *pass, const Scratch *s, int v, int keep, Support *support) {
+void vertex_load(const Pass *pass, const Scratch *s, int v, int keep, Support *support) {
     const size_t k = (size_t)pass->model->influences, at = (size_t)v * k;
     support->count = 0;
     double sum = 0;
@@ -185,9 +185,15 @@ double vertex_objective(const Pass *pass, int v) {
 static double error_now(const Pass *pass, const Scratch *s, int v, const double *d) {
     double form[MONOMIALS], blend[4];
     Support support;
-    load_support(pass, s, v, 1, &support);
+    vertex_load(pass, s, v, 1, &support);
     blend_form(&s->view, &support, d, form, blend);
-    return squared_error(form, blend, pass->model->rest + 3 * (size_t)v, pass->problem->square[v]);
+    return squared_error(form, blend, pass->model->rest + 3 * (size_t)v, s->square);
+}
+
+void vertex_expect(const Pass *pass, int v, Scratch *s) {
+    s->square = pass->problem->square[v];
+    s->pull = pass->plan->rest_pull;
+    memcpy(s->given, pass->problem->rest + 3 * (size_t)v, sizeof s->given);
 }
 
 void vertex_solve(const Pass *pass, Scratch *s, int n, int v, const double *d, Support *support) {
@@ -203,13 +209,13 @@ void vertex_solve(const Pass *pass, Scratch *s, int n, int v, const double *d, S
     Held held;
     load_held(pass, s, v, &held);
     const int keep = vertex_keeps_weights(pass, v) || (pass->holds_groups && !bar_held(pass, s, n, &held));
-    load_support(pass, s, v, keep, support);
+    vertex_load(pass, s, v, keep, support);
     if (!keep) {
         const int smooth = plan->smoothing > 0;
         if (smooth) {
             neighbours_mean(pass, s, n, v);
         }
-        view_at(pass, s, n, v, d, p, &held, smooth);
+        view_at(pass, s, n, d, p, &held, smooth);
         weights_solve(&s->view, pass->model->influences - held.support.count, plan->search, support);
         join_held(&held, support);
         store_support(pass, s, v, support);
@@ -217,15 +223,15 @@ void vertex_solve(const Pass *pass, Scratch *s, int n, int v, const double *d, S
     double form[MONOMIALS], blend[4];
     blend_form(&s->view, support, d, form, blend);
     if (plan->solve_rest && !(problem->held_rest && problem->held_rest[v])) {
-        rest_pose_solve(form, blend, plan->rest_pull, problem->rest + 3 * (size_t)v, p);
+        rest_pose_solve(form, blend, s->pull, s->given, p);
     }
-    pass->model->error[v] = squared_error(form, blend, p, problem->square[v]);
+    pass->model->error[v] = squared_error(form, blend, p, s->square);
 }
 
 void vertex_removal_costs(const Pass *pass, Scratch *s, int n, int v, const double *d, const Support *support,
                           double *cost) {
     const Held nothing = {.left = 1};
-    view_at(pass, s, n, v, d, pass->model->rest + 3 * (size_t)v, &nothing, 0);
+    view_at(pass, s, n, d, pass->model->rest + 3 * (size_t)v, &nothing, 0);
     Support now = *support;
     now.value = pass->model->error[v];
     for (int i = 0; i < support->count; i++) {

@@ -7,7 +7,6 @@
 
 /* What one worker needs for a block. */
 typedef struct Scratch {
-    double *x;  /* [3F][BLOCK] */
     double *m;  /* [3F][n][4] transforms of the bones at hand */
     double *d;  /* [BLOCK][n][4] */
     double *wp; /* [BLOCK][n][4] mass w p~ */
@@ -18,6 +17,7 @@ typedef struct Scratch {
     VertexView view;
     double *mean; /* [n] neighbours' mean weights */
     uint8_t *allowed;
+    double square, pull, given[3]; /* of the vertex at hand: |x|^2, and what holds its rest position, where */
 } Scratch;
 
 typedef struct Pass {
@@ -41,7 +41,11 @@ static inline int vertex_keeps_weights(const Pass *pass, int v) {
 
 /* n bones are at hand in s, d [n][4] is the vertex's D */
 
-/* Weights, rest pose and error of one vertex; the support, in local numbers, goes out. */
+/* The vertex is to follow its own positions, its rest as the plan says. */
+void vertex_expect(const Pass *pass, int v, Scratch *s);
+/* The bones that carry a vertex, in local numbers: all of them, or those that it may use, summing to one. */
+void vertex_load(const Pass *pass, const Scratch *s, int v, int keep, Support *support);
+/* Weights, rest pose and error of one vertex, for what s expects of it; the support, in local numbers, goes out. */
 void vertex_solve(const Pass *pass, Scratch *s, int n, int v, const double *d, Support *support);
 /* A vertex's share of the objective: its squared error, and how far its rest pose has moved. */
 double vertex_objective(const Pass *pass, int v);

@@ -10,6 +10,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "math/elementary.h"
+
 enum { NEWTON_STEPS = 12, JACOBI_SWEEPS = 30 };
 
 static const double CLOSE_ENOUGH = 1e-8; /* of a Newton step, radians: the next one is below rounding */
@@ -200,8 +202,10 @@ void rotation3_nearest(const double h[9], const double guess[9], double r[9]) {
 /* By Rodrigues, accurate also for the smallest of turns. */
 void rotation3_turn(const double w[3], double *r, size_t stride) {
     const double square = w[0] * w[0] + w[1] * w[1] + w[2] * w[2], angle = sqrt(square);
-    const double s = angle > 1e-4 ? sin(angle) / angle : 1 - square / 6,
-                 c = angle > 1e-4 ? (1 - cos(angle)) / square : 0.5 - square / 24;
+    double sine, cosine;
+    elementary_sincos(angle, &sine, &cosine);
+    const double s = angle > 1e-4 ? sine / angle : 1 - square / 6,
+                 c = angle > 1e-4 ? (1 - cosine) / square : 0.5 - square / 24;
     for (size_t j = 0; j < 3; j++) {
         const double x[3] = {r[j], r[stride + j], r[2 * stride + j]};
         double once[3], twice[3];

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "core/sentence.h"
+#include "math/elementary.h"
 #include "math/graph.h"
 #include "paint/form.h"
 #include "paint/paint.h"
@@ -348,12 +349,13 @@ static int run_rounds(Smoothing *s, int rounds, double price, double begin, doub
 static int find_price(Smoothing *s, int rounds, double budget) {
     const size_t bytes = (size_t)s->poses->vertex_count * (size_t)s->width * sizeof(double);
     const double before = rms_now(s), allowed = before + budget * (1 - MARGIN);
-    const double even = -log10(fmax(before * before * (double)s->poses->frame_count, 1e-300));
-    double low = even - log10(PRICES), high = even + log10(PRICES), price = -INFINITY;
+    const double even = -elementary_log(fmax(before * before * (double)s->poses->frame_count, 1e-300));
+    double low = even - elementary_log(PRICES), high = even + elementary_log(PRICES), price = -INFINITY;
     memcpy(s->best, s->start, bytes);
     for (int halving = 0; halving <= HALVINGS; halving++) { /* first at no price at all */
         const double begin = 0.3 + 0.65 * halving / (HALVINGS + 1);
-        if (!run_rounds(s, rounds, halving > 0 ? pow(10, price) : 0, begin, begin + 0.65 / (HALVINGS + 1))) {
+        if (!run_rounds(s, rounds, halving > 0 ? elementary_exp(price) : 0, begin,
+                        begin + 0.65 / (HALVINGS + 1))) {
             return 0;
         }
         const int within = rms_now(s) <= allowed;

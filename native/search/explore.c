@@ -19,6 +19,7 @@
 
 #include "base/random.h"
 #include "descent/tolerances.h"
+#include "math/elementary.h"
 #include "search/jointed.h"
 #include "search/prune.h"
 #include "starts/reseed.h"
@@ -154,7 +155,8 @@ static Verdict judge(Descent *descent, int jointed) {
     Verdict verdict = {descent->objective, -1};
     if (jointed) {
         const Jointed hung = jointed_measure(descent->call, descent->problem, descent->model);
-        verdict.objective = pow(hung.error, JOINTED) * pow(descent->objective, 1 - JOINTED);
+        verdict.objective =
+            elementary_power(hung.error, JOINTED) * elementary_power(descent->objective, 1 - JOINTED);
         verdict.loosest = hung.loosest;
     }
     return verdict;

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "math/lapack.h"
+#include "math/product.h"
 
 enum { FRAMES_AT_ONCE = 64 };
 
@@ -96,7 +96,7 @@ static int gather_motion(Call *call, const ossify_rig *rig, Body *body) {
             read_transforms(rig, body, (size_t)(f + i), m + 3 * (size_t)i * (size_t)n);
             add_turns(body, m + 3 * (size_t)i * (size_t)n);
         }
-        lapack_multiply_tn(n, n, 3 * count, m, n, m, n, 1.0, body->gram, n);
+        product_tn(n, n, 3 * count, m, (size_t)n, m, (size_t)n, body->gram, (size_t)n);
     }
     for (size_t i = 0; i < (size_t)n * (size_t)n; i++) {
         body->gram[i] /= body->frames;
@@ -125,6 +125,7 @@ static void add_beside(const ossify_rig *rig, Body *body, int v) {
     for (size_t k = 1; k < wide; k++) {
         most = bone[k] >= 0 && (bone[most] < 0 || weight[k] > weight[most]) ? k : most;
     }
+    body->owner[v] = bone[most] < 0 ? 0 : bone[most];
     for (size_t k = 0; k < wide; k++) {
         if (k != most && bone[k] >= 0 && bone[k] != bone[most]) {
             const size_t b = (size_t)bone[k], c = (size_t)bone[most];
@@ -187,6 +188,7 @@ int body_make(Call *call, const ossify_poses *poses, const ossify_rig *rig, Body
     body->rig = rig;
     body->rest = arena_take(arena, 3 * vertices, sizeof(double));
     body->area = arena_take(arena, vertices, sizeof(double));
+    body->owner = arena_take(arena, vertices, sizeof(int));
     body->gram = arena_take(arena, 16 * bones * bones, sizeof(double));
     body->turn = arena_take(arena, bones, sizeof(double));
     body->mass = arena_take(arena, bones, sizeof(double));
@@ -197,7 +199,6 @@ int body_make(Call *call, const ossify_poses *poses, const ossify_rig *rig, Body
     if (arena->failed) {
         return 0;
     }
-    lapack_use_one_thread();
     place_rest(rig, body);
     weigh_vertices(poses, body);
     if (!gather_motion(call, rig, body)) {

@@ -18,6 +18,8 @@ typedef struct Body {
     double *overlap;        /* [bones][bones] area two bones share: sum_v area min(w_b, w_c) */
     double *beside;   /* [bones][bones] area of one by its weights where the other is strongest, and back */
     double *boundary; /* [bones][bones][3] its centre; between the bones' centres when there is none */
+    int *owner;       /* [v] the bone that is strongest there */
+    const double *traffic; /* [bones][bones] of paths.c, NULL: not measured */
     const ossify_rig *rig; /* for its weights */
 } Body;
 

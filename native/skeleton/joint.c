@@ -14,6 +14,9 @@
  * smaller bone that both move. The first term is Hasler's joint stability with a pull to the anchor, which
  * the paper does not have; the second Schaefer's overlap of weights, but as a share, and of any two bones of a
  * vertex, sum_v area min(w_b, w_c): the paper adds w_c to the edge to b only where b is the vertex's strongest.
+ * A joint that does not hold (q) is judged by the surface, too, + b min(1, q / 0.01) log(traffic + 0.01), traffic the
+ * share of ways over the surface from one bone's region to the other's (paths.c): where motion says little, a limb
+ * hangs from what its skin hangs from. Without the factor of q exact rigs lose edges.
  * Each alone can be asked for as in the papers: min r2, and sum_v area w_c with b strongest (logarithms of
  * them, which leave a spanning tree as it is). */
 #include "skeleton/joint.h"
@@ -22,6 +25,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "math/elementary.h"
 #include "math/symmetric3.h"
 
 static const double DRIFT_TRUST = 0.02; /* diagonals: drift at which anchor and motion count the same */
@@ -30,6 +34,9 @@ static const double SCORE_PULL =
 static const double LEAST_DRIFT = 1e-4;      /* diagonals: below it all joints are equally good */
 static const double LEAST_SHARE = 1e-3;      /* of the smaller bone: below it all share nothing */
 static const double OVERLAP_EXPONENT = 0.35; /* of the share, against the drift: docs/skeleton.md */
+static const double TRAFFIC_EXPONENT = 0.5;  /* of the traffic, likewise, */
+static const double UNSURE_DRIFT = 0.01;     /* diagonals: from this drift on all of it, */
+static const double LEAST_TRAFFIC = 0.01;    /* below which all have none */
 static const double NO_PULL = 1e-9;          /* of the anchor: only so that there is one lowest point */
 
 static const double HINGE = 0.02;        /* least over largest eigenvalue: other axes turn a tenth as much */
@@ -51,6 +58,7 @@ void joint_between(const Body *body, int b, int c, Joint *joint) {
     const double smaller = fmin(body->mass[b], body->mass[c]);
     joint->share = smaller > 0 ? body->overlap[pair] / smaller : 0;
     joint->beside = body->beside[pair];
+    joint->traffic = body->traffic ? body->traffic[pair] : -1;
 }
 
 double joint_drift(const Joint *joint, const double x[3]) {
@@ -91,18 +99,32 @@ static double square_from_anchor(const Joint *joint, const double x[3]) {
     return sum;
 }
 
+double joint_strain(const Joint *joint) {
+    double x[3];
+    pulled_point(joint, SCORE_PULL, x);
+    return joint_drift(joint, x) + SCORE_PULL * square_from_anchor(joint, x);
+}
+
+double joint_rate(double strain, double share) {
+    return -elementary_log(sqrt(strain) + LEAST_DRIFT) +
+           OVERLAP_EXPONENT * elementary_log(share + LEAST_SHARE);
+}
+
 double joint_score(const Joint *joint, int64_t connect) {
     double x[3];
     if (connect == OSSIFY_CONNECT_OVERLAP) {
-        return log(joint->beside + DBL_MIN);
+        return elementary_log(joint->beside + DBL_MIN);
     }
     if (connect == OSSIFY_CONNECT_STABLE) {
         pulled_point(joint, NO_PULL, x);
-        return -log(joint_drift(joint, x) + DBL_MIN);
+        return -elementary_log(joint_drift(joint, x) + DBL_MIN);
     }
     pulled_point(joint, SCORE_PULL, x);
     const double q = sqrt(joint_drift(joint, x) + SCORE_PULL * square_from_anchor(joint, x));
-    return -log(q + LEAST_DRIFT) + OVERLAP_EXPONENT * log(joint->share + LEAST_SHARE);
+    const double crossed =
+        joint->traffic < 0 ? 0 : fmin(1, q / UNSURE_DRIFT) * elementary_log(joint->traffic + LEAST_TRAFFIC);
+    return -elementary_log(q + LEAST_DRIFT) + OVERLAP_EXPONENT * elementary_log(joint->share + LEAST_SHARE) +
+           TRAFFIC_EXPONENT * crossed;
 }
 
 void joint_place(const Joint *joint, double x[3]) {
@@ -118,7 +140,7 @@ int joint_kind(const Joint *joint, const double x[3], double axis[3], double *an
     }
     symmetric3_eigen(a, value, vector);
     /* |R_b - R_c|^2 = 8 sin^2(angle / 2), and it is the trace */
-    *angle = 2 * asin(sqrt(fmin(1, fmax(0, value[0] + value[1] + value[2]) / 8)));
+    *angle = 2 * elementary_asin(sqrt(fmin(1, fmax(0, value[0] + value[1] + value[2]) / 8)));
     memset(axis, 0, 3 * sizeof *axis);
     if (*angle < STIFF_ANGLE && drift < STIFF_DRIFT) {
         return OSSIFY_JOINT_STIFF;

@@ -22,6 +22,7 @@
 
 #include "core/sentence.h"
 #include "skeleton/joint.h"
+#include "skeleton/paths.h"
 #include "skeleton/sway.h"
 #include "skeleton/symmetry.h"
 
@@ -74,6 +75,20 @@ static double measured_score(const Growth *growth, int b, int c) {
     return growth->skeleton->forest && !(joint.share > 0)
                ? FORBIDDEN
                : joint_score(&joint, growth->call->settings->connect);
+}
+
+/* 0 when the call must end. Without faces there are no ways, and bones of one shell are asked as before. */
+static int measure_traffic(Growth *growth, const ossify_poses *poses) {
+    Body *body = &growth->body;
+    Paths paths;
+    if (poses->triangle_count == 0 || growth->call->settings->connect != OSSIFY_CONNECT_BOTH) {
+        return 1;
+    }
+    if (!paths_measure(growth->call, poses, body->rest, body->owner, body->bones, &paths)) {
+        return 0;
+    }
+    body->traffic = paths.traffic;
+    return 1;
 }
 
 static int score_pairs(Growth *growth) {
@@ -358,7 +373,7 @@ int64_t skeleton_connect(Call *call, const ossify_poses *poses, const ossify_rig
     double *x = arena_take(&call->arena, 3 * (size_t)growth.body.bones, sizeof *x);
     growth.symmetric = find_symmetry(&growth);
     if (!x || growth.symmetric < 0 || !sway_measure(call, rig, growth.body.frames, growth.sway) ||
-        !score_pairs(&growth)) {
+        !measure_traffic(&growth, poses) || !score_pairs(&growth)) {
         return call_ended(call);
     }
     if (growth.symmetric) {

@@ -14,6 +14,7 @@
 
 #include <math.h>
 
+#include "math/elementary.h"
 #include "math/symmetric3.h"
 
 enum { ENOUGH_FRAMES = 20, STEPS = 8 };
@@ -28,7 +29,7 @@ static void rotation_vector(const double *m, double w[3]) {
     w[1] = 0.5 * (m[2] - m[8]);
     w[2] = 0.5 * (m[4] - m[1]);
     const double sine = sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2]);
-    const double angle = atan2(sine, 0.5 * (m[0] + m[5] + m[10] - 1));
+    const double angle = elementary_atan2(sine, 0.5 * (m[0] + m[5] + m[10] - 1));
     for (int i = 0; i < 3 && sine > 0; i++) {
         w[i] *= angle / sine;
     }

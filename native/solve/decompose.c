@@ -17,7 +17,6 @@
 #include "core/evaluate.h"
 #include "core/rig.h"
 #include "core/sentence.h"
-#include "math/lapack.h"
 #include "search/levels.h"
 #include "search/parts.h"
 #include "solve/given.h"
@@ -70,7 +69,8 @@ static double measured_percent(Task *task, const Model *model) {
     if (!arena->failed && measure) {
         rig_write(&task->whole, &task->placement, model, fixed_rest(task), &rig);
     }
-    if (!arena->failed && measure && evaluate(task->call, measure, task->poses, &rig, &evaluation) >= 0) {
+    if (!arena->failed && measure &&
+        evaluate(task->call, measure, task->poses, &rig, NULL, &evaluation) >= 0) {
         const double error = settings->budget_kind == OSSIFY_BUDGET_RMS ? evaluation.rms : evaluation.maximum;
         percent = 100 * error / (evaluation.diagonal > 0 ? evaluation.diagonal : 1);
     }
@@ -158,7 +158,6 @@ int64_t decompose(Call *call, const ossify_poses *poses, ossify_rig *rig) {
     Model model;
     int64_t status;
     int untouched = 0;
-    lapack_use_one_thread();
     if (track_is_all(poses, call->settings, rig)) {
         return track(call, poses, rig);
     }

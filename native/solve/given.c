@@ -26,8 +26,17 @@ static const RefitEffort REFITS[3][2] = {
 /* Cycles in which bones may leave. */
 static const int RELOCATIONS[3] = {[OSSIFY_DRAFT] = 3, [OSSIFY_NORMAL] = 10, [OSSIFY_BEST] = 24};
 static const double WORTH_ANEW = 0.98; /* of the squared error: for which bones may all change their places */
+static const double UNEDITED = 0.7;    /* of the squared error: a plain refit that leaves more only takes
+                                        * back what fairness cost */
+static const double AS_GOOD = 1.02;    /* times the squared error: as good as it was */
 static const double NO_FALL = 1e-6;    /* of the squared error: a refit that gains no more is none */
 static const double ROUNDED = 2e-7;    /* of the size: what a position loses when the rig is written */
+
+/* What a rig came to when it was given, and what is left of that: the squared error, and in the norm (fair.h). */
+typedef struct Fall {
+    double given, left, fair_given, fair_left;
+    int is_fair; /* 1: it was refitted in the norm */
+} Fall;
 
 /* Given bones without weights need nothing: the first pass finds them. Given weights without bones
  * need transforms that fit. */
@@ -50,27 +59,86 @@ static int64_t solve_given_bones(Task *task, Model *model) {
     return task_refine(task, task_effort(task->call->settings), 0, 0, model);
 }
 
-/* From weights and bones that belong together; returns a status. *given: the squared error they came with. */
-static int64_t refit(Task *task, Model *model, double *given) {
+/* In the norm that the settings ask for: what the model came to, to *value. 0 when the call must end. */
+static int measure(Descent *descent, double *value) {
+    *value = fair_value(descent->call, descent->problem, descent->model, &descent->moments, &descent->plan,
+                        descent->fair);
+    return *value >= 0 && !atomic_load(&descent->call->cancelled);
+}
+
+/* One refit, fair or plain. */
+static DescentEnd refit_once(Task *task, Model *model, const RefitEffort efforts[2], int is_fair,
+                             Fall *fall) {
     Call *call = task->call;
     const ossify_settings *settings = call->settings;
-    const int64_t quality = settings->quality;
     const double enough = settings->until > 0 ? problem_squared(&task->whole, settings->until) : 0;
-    RefitEffort efforts[2] = {REFITS[quality][0], REFITS[quality][1]};
     ArenaPiece *mark = arena_mark(&call->arena);
     Descent descent;
+    Fair fair;
     DescentEnd how = DESCENT_STOPPED;
+    int ready = descent_make(call, &task->whole, model, &descent);
+    if (ready && is_fair) {
+        descent.fair = &fair;
+        ready = fair_make(call, &task->whole, model, &descent.moments, settings->fairness, &fair) &&
+                measure(&descent, &fall->fair_given);
+    }
+    if (ready) {
+        descent.smoothness = settings->smoothness;
+        descent.steep_most = settings->iterations > 0 ? 0 : STEEP_MOST;
+        descent_restart(&descent);
+        how = descent_refit(&descent, efforts, enough, &fall->given);
+        call->info->iterations = descent.iterations;
+    }
+    if (how != DESCENT_STOPPED && is_fair && !measure(&descent, &fall->fair_left)) {
+        how = DESCENT_STOPPED;
+    }
+    fall->left = model_squared_error(&task->whole, model);
+    arena_return(&call->arena, mark);
+    return how;
+}
+
+/* In the norm, from the model as it came; stays if its squared error is near that of `model`, which was refitted
+ * plainly, or if there was nothing to mend. Where much is held that is not fair, it is not. */
+static DescentEnd refit_fairly(Task *task, Model *model, Model *came, const RefitEffort efforts[2],
+                               DescentEnd how, Fall *fall) {
+    Fall fair = {0};
+    const DescentEnd ended = refit_once(task, came, efforts, 1, &fair);
+    if (ended == DESCENT_STOPPED) {
+        return ended;
+    }
+    const int was_fair = fall->left >= UNEDITED * fall->given && fair.left <= AS_GOOD * fair.given;
+    if (fair.left <= FAIR_COST * fall->left || was_fair) {
+        model_copy(&task->whole, came, model);
+        *fall = fair;
+        fall->is_fair = 1;
+        return ended;
+    }
+    return how;
+}
+
+/* From weights and bones that belong together; returns a status. */
+static int64_t refit(Task *task, Model *model, Fall *fall) {
+    Call *call = task->call;
+    const ossify_settings *settings = call->settings;
+    const double enough = settings->until > 0 ? problem_squared(&task->whole, settings->until) : 0;
+    RefitEffort efforts[2] = {REFITS[settings->quality][0], REFITS[settings->quality][1]};
+    ArenaPiece *mark = arena_mark(&call->arena);
+    const int is_fair = settings->fairness > 0;
+    Model came;
     for (int i = 0; i < 2 && settings->iterations > 0; i++) {
         efforts[i].most = (int)settings->iterations;
     }
     task_share(call, call->progress.fraction, 0.5 * (call->progress.fraction + 0.98));
     call_stage(call, OSSIFY_STAGE_REFINE);
-    if (descent_make(call, &task->whole, model, &descent)) {
-        descent.smoothness = settings->smoothness;
-        descent.steep_most = settings->iterations > 0 ? 0 : STEEP_MOST;
-        descent_restart(&descent);
-        how = descent_refit(&descent, efforts, enough, given);
-        call->info->iterations = descent.iterations;
+    if (is_fair) {
+        if (!model_make(call, &task->whole, model->capacity, model->influences, &came)) {
+            return call_ended(call);
+        }
+        model_copy(&task->whole, model, &came);
+    }
+    DescentEnd how = refit_once(task, model, efforts, 0, fall);
+    if (how != DESCENT_STOPPED && is_fair) {
+        how = refit_fairly(task, model, &came, efforts, how, fall);
     }
     arena_return(&call->arena, mark);
     return how == DESCENT_STOPPED ? call_ended(call) : task_end(task, how, enough, model);
@@ -99,7 +167,7 @@ static int move_some(Task *task, Model *model, int *moved) {
 static int64_t refit_moved(Task *task, Model *model, int *moved) {
     Call *call = task->call;
     const double from = call->progress.fraction;
-    double carried;
+    Fall carried;
     task_share(call, from, from + 0.25 * (0.98 - from));
     if (!move_some(task, model, moved)) {
         return call_ended(call);
@@ -131,7 +199,7 @@ static int64_t refit_anew(Task *task, Model *model, int *moved) {
     Call *call = task->call;
     ArenaPiece *mark = arena_mark(&call->arena);
     const double from = call->progress.fraction;
-    double found;
+    Fall found;
     Model fresh;
     if (!is_all_free(task, model)) {
         return OSSIFY_CONVERGED;
@@ -169,10 +237,10 @@ static int64_t refit_elsewhere(Task *task, Model *model, Model *best, int64_t st
 }
 
 /* In place first; then, if that is asked for, elsewhere. */
-static int64_t refit_all(Task *task, Model *model, double *given) {
+static int64_t refit_all(Task *task, Model *model, Fall *fall) {
     Call *call = task->call;
     Model best;
-    const int64_t status = refit(task, model, given);
+    const int64_t status = refit(task, model, fall);
     if (status < 0 || status == OSSIFY_REACHED || call->settings->relocate == OSSIFY_RELOCATE_NONE) {
         return status;
     }
@@ -180,7 +248,11 @@ static int64_t refit_all(Task *task, Model *model, double *given) {
         return call_ended(call);
     }
     model_copy(&task->whole, model, &best);
-    return refit_elsewhere(task, model, &best, status);
+    const double before = model_squared_error(&task->whole, model);
+    const int64_t last = refit_elsewhere(task, model, &best, status);
+    fall->left = model_squared_error(&task->whole, model);
+    fall->is_fair = fall->is_fair && fall->left >= before; /* or bones left for where they are worth more */
+    return last;
 }
 
 int64_t given_solve(Task *task, Model *model, int *untouched) {
@@ -200,10 +272,11 @@ int64_t given_solve(Task *task, Model *model, int *untouched) {
     if (!complete && !fit_given_weights(task, model)) {
         return call_ended(call);
     }
-    double error = 0;
-    const int64_t status = refit_all(task, model, &error);
+    Fall fall = {0};
+    const int64_t status = refit_all(task, model, &fall);
     const double lost = ROUNDED * ROUNDED * task->whole.total_mass * task->whole.frames;
     *untouched = status >= 0 && complete && rig_is_lawful(task->poses, call->settings, rig) &&
-                 model_squared_error(&task->whole, model) >= (1 - NO_FALL) * error - lost;
+                 (fall.is_fair ? fall.fair_left >= (1 - NO_FALL) * fall.fair_given - lost
+                               : fall.left >= (1 - NO_FALL) * fall.given - lost);
     return *untouched && status == OSSIFY_OUT_OF_ITERATIONS ? OSSIFY_CONVERGED : status;
 }

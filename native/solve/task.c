@@ -3,6 +3,7 @@
 #include "solve/task.h"
 
 #include "descent/descent.h"
+#include "descent/finish.h"
 #include "descent/tolerances.h"
 #include "search/claim.h"
 #include "search/explore.h"
@@ -124,7 +125,8 @@ int64_t task_end(const Task *task, DescentEnd how, double enough, const Model *m
 int64_t task_refine(Task *task, const Effort *effort, int bones, double expected, Model *model) {
     Call *call = task->call;
     const ossify_settings *settings = call->settings;
-    const int most = settings->iterations > 0 ? (int)settings->iterations : effort->refine;
+    const int most =
+        settings->iterations > 0 ? (int)settings->iterations - finish_share(settings) : effort->refine;
     const double enough = settings->until > 0 ? problem_squared(&task->whole, settings->until) : 0;
     Descent descent;
     call_stage(call, OSSIFY_STAGE_REFINE);
@@ -141,6 +143,11 @@ int64_t task_refine(Task *task, const Effort *effort, int bones, double expected
     const Effort *repairs = settings->iterations > 0 ? NULL : effort;
     const DescentEnd how = explore_complete(&descent, most, effort->refine_tolerance, enough, repairs);
     if (how == DESCENT_STOPPED || (bones > 0 && !claim_places(&descent, bones))) {
+        return call_ended(call);
+    }
+    if (finish_is_due(settings) && task_end(task, how, enough, model) != OSSIFY_REACHED &&
+        !reseed_is_explained(&task->whole, model_squared_error(&task->whole, model) / task->whole.vertices) &&
+        !finish_run(&descent)) {
         return call_ended(call);
     }
     call->info->iterations = descent.iterations;

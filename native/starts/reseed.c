@@ -16,6 +16,7 @@
 
 #include "base/random.h"
 #include "core/tolerances.h"
+#include "math/elementary.h"
 #include "math/rotation3.h"
 #include "math/walk.h"
 
@@ -359,7 +360,7 @@ int reseed_insert(Call *call, const Problem *problem, Model *model, int count, u
         for (int v = 0; v < n; v++) {
             closed[v] = (uint8_t)is_held(problem, v);
             if (random) { /* the largest of score / exponential draw: each with a chance as its score */
-                score[v] /= -log(1 - random_unit(random)) + 1e-9;
+                score[v] /= -elementary_log(1 - random_unit(random)) + 1e-9;
             }
         }
         for (inserted = 0; inserted < count && !call->cancelled; inserted++) {

@@ -20,7 +20,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "math/lapack.h"
+#include "math/eigen.h"
+#include "math/elementary.h"
 #include "math/walk.h"
 #include "starts/cluster.h"
 #include "starts/face_cluster.h"
@@ -105,7 +106,7 @@ static double half_angle_square(const double r[9], const double s[9]) {
     for (int i = 0; i < 9; i++) {
         apart += (r[i] - s[i]) * (r[i] - s[i]);
     }
-    const double half = asin(fmin(sqrt(apart / 8), 1));
+    const double half = elementary_asin(fmin(sqrt(apart / 8), 1));
     return half * half;
 }
 
@@ -156,7 +157,8 @@ static void normalise_affinity(Patches *patches, double *sum) {
     for (size_t i = 0; i < n; i++) {
         sum[i] = 0;
         for (size_t l = 0; l < n; l++) {
-            a[i * n + l] = i == l ? 0 : exp(-a[i * n + l] / (patches->scale[i] * patches->scale[l]));
+            a[i * n + l] =
+                i == l ? 0 : elementary_exp(-a[i * n + l] / (patches->scale[i] * patches->scale[l]));
             sum[i] += a[i * n + l];
         }
     }
@@ -279,8 +281,7 @@ static int cluster_patches(Patches *patches, int bones, int *label) {
     const int k = bones < patches->count ? bones : patches->count;
     double *value = arena_take(&call->arena, n, sizeof *value);
     double *vector = arena_take(&call->arena, (size_t)k * n, sizeof *vector);
-    double *room = arena_take(&call->arena, EIGEN_ROOM * n, sizeof *room);
-    int *places = arena_take(&call->arena, EIGEN_PLACES * n, sizeof *places);
+    double *room = arena_take(&call->arena, eigen_room(patches->count), sizeof *room);
     patches->affinity = arena_take(&call->arena, n * n, sizeof(double));
     patches->scale = arena_take(&call->arena, n, sizeof(double));
     if (call->arena.failed) {
@@ -292,7 +293,7 @@ static int cluster_patches(Patches *patches, int bones, int *label) {
         return 0;
     }
     memset(label, -1, n * sizeof *label);
-    if (lapack_largest_eigenvectors(patches->count, patches->affinity, k, value, vector, room, places)) {
+    if (eigen_largest(patches->count, patches->affinity, k, value, vector, room)) {
         memset(label, 0, n * sizeof *label); /* no clusters: bones are added where the error is */
         return 1;
     }

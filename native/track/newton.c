@@ -22,7 +22,8 @@
 #include <string.h>
 
 #include "descent/tolerances.h"
-#include "math/lapack.h"
+#include "math/positive.h"
+#include "math/product.h"
 #include "math/rotation3.h"
 
 enum { NEWTON_TRIES = 12 };
@@ -104,7 +105,7 @@ int newton_make(const Newton *newton, int frame, Bench *bench) {
     const size_t n = (size_t)bench->n;
     read_moments(newton, bench);
     memcpy(bench->lever, bench->arm, 4 * n * n * sizeof(double));
-    if (lapack_solve_positive(bench->n, bench->mass, 4 * bench->n, bench->lever)) {
+    if (positive_solve(bench->n, bench->mass, 4 * bench->n, bench->lever)) {
         bench->n = 0;
         return 0;
     }
@@ -112,8 +113,8 @@ int newton_make(const Newton *newton, int frame, Bench *bench) {
         bench->factor[i % n * 3 * n + i / n] = -bench->lever[i];
         bench->system[i % n * 3 * n + i / n] = bench->arm[i];
     }
-    lapack_multiply_tn(3 * bench->n, 3 * bench->n, bench->n, bench->factor, 3 * bench->n, bench->system,
-                       3 * bench->n, 1, bench->form, 3 * bench->n);
+    product_tn(3 * bench->n, 3 * bench->n, bench->n, bench->factor, 3 * n, bench->system, 3 * n, bench->form,
+               3 * n);
     return 1;
 }
 
@@ -271,7 +272,7 @@ static int factorise(Bench *bench) {
         for (size_t i = 0; i < n; i++) {
             bench->factor[i * n + i] += bench->damping * bench->diagonal[i];
         }
-        if (lapack_factor_positive((int)n, bench->factor) == 0) {
+        if (positive_factor((int)n, bench->factor) == 0) {
             bench->age = 0;
             return 1;
         }
@@ -286,7 +287,7 @@ static double find_step(Bench *bench) {
     for (size_t i = 0; i < n; i++) {
         bench->step[i] = -bench->slope[i];
     }
-    lapack_solve_factored((int)n, bench->factor, bench->step);
+    positive_solve_one((int)n, bench->factor, bench->step);
     for (size_t i = 0; i < n; i += 3) {
         const double *w = bench->step + i;
         most = fmax(most, w[0] * w[0] + w[1] * w[1] + w[2] * w[2]);
@@ -312,7 +313,8 @@ static double try_step(Bench *bench) {
     for (size_t i = 0; i < 3 * n; i++) {
         bench->change[i] = bench->tried[i] - bench->r[i];
     }
-    lapack_multiply_nn(3, (int)n, (int)n, bench->change, (int)n, bench->form, (int)n, 0, bench->more, (int)n);
+    memset(bench->more, 0, 3 * n * sizeof(double));
+    product_nn(3, (int)n, (int)n, bench->change, n, bench->form, n, bench->more, n);
     for (size_t i = 0; i < 3 * n; i++) {
         fall -= bench->change[i] * (2 * bench->left[i] + bench->more[i]);
     }

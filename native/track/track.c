@@ -16,7 +16,7 @@
 
 #include "core/rig.h"
 #include "descent/transforms.h"
-#include "math/lapack.h"
+#include "math/product.h"
 #include "math/rotation3.h"
 #include "math/sphere.h"
 #include "track/clip.h"
@@ -177,8 +177,9 @@ static void add_abreast(const Track *track, const Patch *patch, int begin, int f
         patches_read(track->poses, &track->patches, patch, begin + g,
                      track->placement.frame_centre + 3 * (size_t)(begin + g), sums->x + 3 * g * PATCH);
     }
-    lapack_multiply_nn(3 * frames, wide, patch->count, sums->x, PATCH, sums->wp, wide, 0.0, sums->product,
-                       wide);
+    memset(sums->product, 0, 3 * (size_t)frames * (size_t)wide * sizeof *sums->product);
+    product_nn(3 * frames, wide, patch->count, sums->x, PATCH, sums->wp, (size_t)wide, sums->product,
+               (size_t)wide);
     for (int i = 0; i < 3 * frames; i++) {
         const double *restrict from = sums->product + i * wide;
         for (int n = 0; n < patch->bones; n++) {

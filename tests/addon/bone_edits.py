@@ -1,7 +1,9 @@
 """Edits of bones and weights, each ready to be run, and the rigs they are done to."""
 
+import time
+
 import bpy
-from ossify.edit import bone_growth, bone_merge, bone_removal, painting
+from ossify.edit import bone_growth, bone_merge, bone_removal, correction, keep_volume, painting
 from refits import COUNT, creature_rig
 
 
@@ -31,7 +33,9 @@ EDITS = {
     "remove": lambda rig: bone_removal.remove_useless(bpy.context, rig, 5.0),
     "smooth": lambda rig: painting.smooth(bpy.context, rig, 1.0, 5),
     "prune": lambda rig: painting.prune(bpy.context, rig, 2),
+    "correct": lambda rig: correction.add(bpy.context, rig, "DRIVEN", 2),
     "mirror": lambda rig: painting.mirror(bpy.context, rig, "LEFT_TO_RIGHT", "X", 5.0),
+    "keep volume": lambda rig: keep_volume.add(bpy.context, rig),
 }
 
 
@@ -41,11 +45,14 @@ def _pair(rig):
 
 
 def stages_of(steps, stop=None):
-    """Runs up to the first step of a stage; the stages that were met"""
+    """Runs up to the first step of a stage, which must come; the stages that were met"""
     met = []
     for step in steps:
         met.append(step.stage)
         assert 0 <= step.fraction <= 1
         if step.stage == stop:
             break
+        if step.wait:
+            time.sleep(0.001)
+    assert stop is None or met[-1] == stop
     return met

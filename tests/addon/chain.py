@@ -27,7 +27,7 @@ def unhurried(steps):
     waited = False
     for step in steps:
         if step.wait and waited:
-            time.sleep(0.01)
+            time.sleep(0.002)
             continue
         waited = step.wait
         yield step

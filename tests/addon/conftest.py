@@ -134,7 +134,7 @@ def hierarchy():
     """The rig of a creature, the creature, and its true bones."""
     import creature_rigs
 
-    return creature_rigs.converted()
+    return creature_rigs.converted(fineness=2)
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ COUNT = len(scenes.creature_bones())
 
 
 @kept
-def converted(**chosen):
+def converted(fineness=1, **chosen):
     """The rig of the creature, the creature, and its true bones"""
-    body, bones = scenes.creature()
+    body, bones = scenes.creature(fineness=fineness)
     picked = {"bones": COUNT, "quality": "NORMAL", "skeleton": "HIERARCHY", **chosen}
     return chain.converted(body, **picked), body, bones
 

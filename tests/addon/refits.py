@@ -22,10 +22,13 @@ def sheet_rig(**chosen):
 
 
 @kept
-def creature_rig(**chosen):
-    body, _ = scenes.creature(frames=12)
+def creature_rig(fineness=1, **chosen):
+    """Made in NORMAL quality and refitted in DRAFT, as its settings then say."""
+    body, _ = scenes.creature(frames=12, fineness=fineness)
     picked = {"bones": COUNT, "quality": "NORMAL", "skeleton": "HIERARCHY", "keys": "REDUCED", **chosen}
-    return chain.converted(body, **picked)
+    result = chain.converted(body, **picked)
+    result.armature.ossify.settings.quality = "DRAFT"
+    return result
 
 
 def steps_of(armature, bones=(), vertices=None, **chosen):

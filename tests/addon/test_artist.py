@@ -128,7 +128,7 @@ def refit():
 
 
 def test_an_afternoon_of_edits_is_refitted_undone_and_done_again(tmp_path):
-    body, _ = scenes.creature(frames=FRAMES)
+    body, _ = scenes.creature(frames=FRAMES, fineness=2)
     bpy.context.scene.frame_end = FRAMES
     scenes.select(body)
     afternoon = Afternoon()

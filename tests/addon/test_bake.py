@@ -9,7 +9,6 @@ import chain
 import numpy as np
 import pytest
 import scenes
-from commands import outside
 from kept import kept
 from mathutils import Matrix
 from ossify import command
@@ -497,13 +496,13 @@ def test_the_command_writes_every_kind_of_file(rig, tmp_path, capsys, suffix):
         assert out.stat().st_size > 8 * 81 * 12
 
 
-def test_the_command_runs_in_a_process_of_its_own(rig, tmp_path):
+def test_the_command_bakes_the_object_that_is_named_and_says_how_far_it_is(rig, tmp_path, capsys):
     assert rig
     scene, out = tmp_path / "scene.blend", tmp_path / "out.mdd"
     bpy.ops.wm.save_as_mainfile(filepath=str(scene))
-    done = outside("bake", scene, "--object", "Sheet Rig", "--output", out)
-    assert done.returncode == command.DONE, done.stderr
-    assert "baking, 100 %" in done.stderr
+    given = ["bake", scene, "--object", "Sheet Rig", "--output", out]
+    assert command.main([*map(str, given)]) == command.DONE
+    assert "baking, 100 %" in capsys.readouterr().err
     assert struct.unpack(">ii", out.read_bytes()[:8]) == (8, 81)
 
 

@@ -18,12 +18,13 @@ from ossify.ui import operators_bones
 
 FRAMES = 16
 TIMES = list(range(1, FRAMES + 1))
+FINE = {"fineness": 2}  # there eight bones divide the body as a test wants it that names some
 ROLL = 5e-5  # Edit Mode rounds rolls by 1.5e-5 where bones get another parent, whoever gives it to them
 
 
 @kept
-def body_and_rig(**chosen):
-    body, _ = scenes.creature(frames=FRAMES)
+def body_and_rig(fineness=1, **chosen):
+    body, _ = scenes.creature(frames=FRAMES, fineness=fineness)
     picked = {"bones": 8, "quality": "NORMAL", "skeleton": "HIERARCHY", "hide_source": False, **chosen}
     result = chain.converted(body, **picked)
     return body, result.armature, result.meshes[0]
@@ -164,7 +165,7 @@ def test_other_meshes_of_the_rig_keep_following(creature):
         assert new.get(kept, 0) == pytest.approx(old.get(kept, 0) + old.get(gone, 0), abs=1e-5)
 
 
-@pytest.mark.parametrize("creature", [{}, {"skeleton": "NONE"}], indirect=True)
+@pytest.mark.parametrize("creature", [FINE, {"skeleton": "NONE"}], indirect=True)
 def test_other_clips_go_on_as_they_were(creature):
     _, armature, mesh = creature
     first = armature.animation_data.action
@@ -231,6 +232,7 @@ def test_a_bone_at_the_worst_place_lowers_the_error(creature):
     assert changes.find(armature).lines(TIMES) == []  # nothing of it is the artist's
 
 
+@pytest.mark.parametrize("creature", [FINE], indirect=True)
 def test_adding_leaves_locked_groups_alone(creature):
     _, armature, mesh = creature
     locked = mesh.vertex_groups[0].name
@@ -283,6 +285,7 @@ def test_a_split_bone_moves_its_halves(creature):
     assert new.rstrip("LR.").rstrip("0123456789") == name.rstrip("LR.").rstrip("0123456789")
 
 
+@pytest.mark.parametrize("creature", [FINE], indirect=True)
 def test_vertices_that_are_held_stay_where_they_are_when_their_bone_is_split(creature):
     """Half of them keep their weights, so the bone keeps its motion, and the new one is put beside it."""
     source, armature, mesh = creature
@@ -310,6 +313,7 @@ def test_a_bone_whose_weights_are_held_is_not_split(creature, way):
         run(bone_growth.split(bpy.context, armature, "Side.001.L"))
 
 
+@pytest.mark.parametrize("creature", [FINE], indirect=True)
 def test_vertices_that_lost_their_bone_are_refitted_first(creature):
     """They stand still, far from where they should be, and no bone's error would tell."""
     armature = creature[1]

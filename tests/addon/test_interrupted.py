@@ -159,10 +159,10 @@ def outcome(steps):
 
 
 @pytest.mark.parametrize("begin", PARTED)
-def test_measured_in_parts_is_the_same(begin, frame_by_frame, monkeypatch):
-    steps = begin()
-    monkeypatch.setattr(refit_trial, "_PART", 1e9)
-    whole = outcome(steps)
+def test_measured_in_parts_is_the_same(begin, frame_by_frame):
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(refit_trial, "_PART", 1e9)
+        whole = outcome(begin())
     fresh()
     steps = begin()
     frame_by_frame()

@@ -25,7 +25,7 @@ QUICK = {"bones": 4, "quality": "DRAFT"}
 
 def test_settings_and_options_have_the_same_defaults():
     for field, value in vars(options.Options()).items():
-        stored = properties.plain(getattr(bpy.context.scene.ossify, field))
+        stored = options.plain(getattr(bpy.context.scene.ossify, field))
         assert stored == (pytest.approx(value) if isinstance(value, float) else value)
     for field in options.FIELDS:
         words = CONVERT_WORDS[field]

@@ -8,7 +8,16 @@ from refits import creature_rig, link_rig
 from screens import told
 
 # what works on settings, frames or any mesh that moves
-WITHOUT_A_RIG = {"bake", "convert", "go_to_frame", "preset", "root_at_cursor"}
+WITHOUT_A_RIG = {
+    "bake",
+    "convert",
+    "go_to_frame",
+    "preset",
+    "preset_add",
+    "root_at_cursor",
+    "show_stretch",
+    "unwrap",
+}
 BY_THE_MOTION = (
     "add_bone",
     "merge_bones",
@@ -45,7 +54,13 @@ def test_all_refuse_without_a_rig(active):
     scenes.select(scenes.grid("Lonely"))
     if not active:
         bpy.context.view_layer.objects.active = None
-    others = {"cancel": "Nothing is at work", "remove_found": "Look for useless bones first"}
+    others = {
+        "cancel": "Nothing is at work",
+        "compress_weights": "neither an armature nor a mesh that one moves",
+        "key_virtual_bones": "neither an armature nor a mesh that one moves",
+        "remove_found": "Look for useless bones first",
+        "remove_virtual_bones": "neither an armature nor a mesh that one moves",
+    }
     for name, sentence in refusals(*of_a_rig()).items():
         assert others.get(name, "rig made by Ossify") in sentence, name
 
@@ -78,8 +93,12 @@ def test_all_refuse_a_rig_of_another_file(creature, tmp_path):
     link_rig(tmp_path / "rig.blend", creature.armature, creature.meshes)
     others = {
         "cancel": "Nothing is at work",
+        "export": "Name a file to write the rig to",
+        "key_virtual_bones": "has no virtual bones",
+        "remove_virtual_bones": "has no virtual bones",
         "make_root": "Select one bone that deforms the mesh, in Pose Mode",
         "merge_bones": "in Pose Mode",
+        "remove_correctives": "This rig has no correctives",
         "remove_found": "Look for useless bones first",
         "show_source": "is not in this view layer",
         "split_bone": "in Pose Mode",

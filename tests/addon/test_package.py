@@ -44,6 +44,9 @@ def test_nothing_but_the_addon_was_installed():
     found = {path.name for path in folder.iterdir()} - {"__pycache__"}
     others = {name for name in found if not name.endswith(".py")}
     rooms = set(
-        "base convert edit files motion native options put_back record refit rig skeleton track ui".split()
+        (
+            "base convert edit farm files motion native nodes options put_back record refit"
+            " rig skeleton track two_layer ui unwrap"
+        ).split()
     )
     assert others <= {"blender_manifest.toml", "LICENSE", "licenses", "wheels", *rooms}, others

@@ -5,6 +5,7 @@ import chain
 import numpy as np
 import pytest
 import scenes
+from bone_edits import stages_of
 from ossify.base.refusal import Refusal
 from ossify.base.steps import run as run_to_end
 from ossify.edit import bone_growth
@@ -177,11 +178,7 @@ def test_cancelling_leaves_every_clip_as_it_was(stage):
     paint_noise(meshes[0], armature)
     before, picture = all_bits(armature, meshes), scenes.picture()
     steps = steps_of(armature)
-    for step in steps:
-        if step.stage == stage:
-            break
-    else:
-        raise AssertionError(f"never {stage}")
+    stages_of(steps, stage)
     steps.close()
     assert all_bits(armature, meshes) == before
     assert scenes.difference(picture, scenes.picture()) == ""

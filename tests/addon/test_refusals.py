@@ -182,7 +182,7 @@ def test_one_vertex_is_converted():
     obj.keyframe_insert("location", frame=1)
     obj.location = (1, 2, 3)
     obj.keyframe_insert("location", frame=8)
-    result = converted(obj)
+    result = converted(obj, keys="EVERY")
     assert result.report.bones == 1
     assert result.report.maximum < 1e-5
 

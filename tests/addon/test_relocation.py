@@ -10,17 +10,23 @@ from contents import curves_of, groups_of
 from kept import fresh, kept
 from mathutils import Quaternion
 from ossify import command
+from ossify.options.options import RefitOptions
 from ossify.record import changes
 from ossify.refit import claims, refit_trial, relocation
 from ossify.rig import actions, standing
-from refits import COUNT, bits, delete_bone, edit, error, refitted, sheet_rig, source_frames
+from refits import COUNT, bits, delete_bone, edit, error, sheet_rig, source_frames
+from refits import refitted as refitted_plainly
 
 IDLE = "hand.R"  # hardly turns
 MISSED = "thigh.L"
 
 
-def body_with_an_idle_hand():
-    body, _ = scenes.creature(frames=12)
+def refitted(armature, **chosen):
+    return refitted_plainly(armature, **{"move_idle": "AUTOMATIC", **chosen})
+
+
+def body_with_an_idle_hand(fineness):
+    body, _ = scenes.creature(frames=12, fineness=fineness)
     hand = bpy.data.objects["Mover"].pose.bones[IDLE]
     for frame in range(1, 13):
         bpy.context.scene.frame_set(frame)
@@ -31,10 +37,12 @@ def body_with_an_idle_hand():
 
 
 @kept
-def rigged(skeleton, bones=COUNT):
-    body = body_with_an_idle_hand()
+def rigged(skeleton, bones=COUNT, fineness=1):
+    """Made in NORMAL quality and refitted in DRAFT, as its settings then say."""
+    body = body_with_an_idle_hand(fineness)
     chosen = {"quality": "NORMAL", "skeleton": skeleton, "keys": "REDUCED"}
     result = chain.converted(body, bones=bones, **chosen)
+    result.armature.ossify.settings.quality = "DRAFT"
     scenes.select(result.armature)
     return body, result.armature, result.meshes[0]
 
@@ -110,11 +118,12 @@ def test_no_bone_leaves_where_that_gains_nothing(chosen, notes):
     assert others(matched(body, armature, mesh), IDLE) == others(before, IDLE)
 
 
-def test_no_bone_leaves_when_told_never():
-    body, armature, mesh = rigged("HIERARCHY")
+@pytest.mark.parametrize("chosen", [{"move_idle": "NEVER"}, {}])
+def test_no_bone_leaves_when_told_never_or_nothing(chosen):
+    body, armature, mesh = rigged("HIERARCHY", fineness=2)
     before = matched(body, armature, mesh)
     delete_bone(armature, before[MISSED])
-    assert refitted(armature, move_idle="NEVER").notes == []
+    assert refitted_plainly(armature, **chosen).notes == []
     assert others(matched(body, armature, mesh), MISSED) == others(before, MISSED)
 
 
@@ -183,24 +192,21 @@ def test_the_bone_that_is_worth_least_fills_the_gap(skeleton, monkeypatch):
         assert parent_of(armature, matched(body, armature, mesh)["shin.L"]) == left
 
 
-def test_places_are_looked_for_once_and_free_bones_are_not_tied(monkeypatch):
+@pytest.mark.parametrize(("skeleton", "ties"), [("HIERARCHY", True), ("NONE", False)])
+def test_places_are_looked_for_once_and_free_bones_are_not_tied(monkeypatch, skeleton, ties):
     """When Blender cannot do what was solved, bones that only turn are tied to their joints; where none does
     that would be the same again."""
     looked, tried, look, attempt = [], [], relocation.look, refit_trial._attempt
+    body, armature, mesh = rigged(skeleton)
     monkeypatch.setattr(refit_trial, "_SHORT", 0.0)
     monkeypatch.setattr(relocation, "look", lambda *given: looked.append(1) or look(*given))
     monkeypatch.setattr(
         refit_trial, "_attempt", lambda facts, way, *g: tried.append(way.tied) or attempt(facts, way, *g)
     )
-    for skeleton, ties in (("HIERARCHY", True), ("NONE", False)):
-        body, armature, mesh = rigged(skeleton)
-        delete_bone(armature, matched(body, armature, mesh)[MISSED])
-        refitted(armature)
-        assert len(looked) == 1
-        assert any(tried) == ties
-        looked.clear()
-        tried.clear()
-        fresh()
+    delete_bone(armature, matched(body, armature, mesh)[MISSED])
+    refitted(armature)
+    assert len(looked) == 1
+    assert any(tried) == ties
 
 
 @pytest.mark.parametrize(
@@ -350,7 +356,8 @@ def test_undo_takes_it_back_and_it_is_on_the_command_line(tmp_path, capfd):
     capfd.readouterr()
     source, output = tmp_path / "rig.blend", tmp_path / "again.blend"
     bpy.ops.wm.save_as_mainfile(filepath=str(source))
-    for chosen, told in (([], True), (["--move-idle", "always"], True), (["--move-idle", "never"], False)):
+    for chosen, told in (([], False), (["always"], True), (["automatic"], True), (["never"], False)):
+        chosen = ["--move-idle", *chosen] if chosen else []
         assert command.main(["refit", str(source), "--output", str(output), *chosen, "--quiet"]) == 0
         assert ("did little where it was" in capfd.readouterr().out) == told
 
@@ -363,4 +370,4 @@ def test_files_in_which_it_was_a_tick_are_read(ticked, means, tmp_path):
     stored["ossify_refit"] = {"move_idle": int(ticked)}
     bpy.ops.wm.save_as_mainfile(filepath=path)
     bpy.ops.wm.open_mainfile(filepath=path)
-    assert bpy.context.scene.ossify_refit.options().move_idle == means
+    assert RefitOptions.of(bpy.context.scene.ossify_refit).move_idle == means

@@ -40,7 +40,7 @@ def test_it_agrees_with_the_solver(source, kind, rest):
     report = chain.converted(source, bone_kind=kind, rest=rest, rest_frame=2).report
     assert report.erms == pytest.approx(report.solver.erms, rel=1e-3, abs=1e-3)
     assert report.percent(report.rms) == pytest.approx(report.solver.rms_percent, rel=1e-3, abs=1e-4)
-    assert report.percent(report.maximum) == pytest.approx(report.solver.maximum_percent, rel=1e-3, abs=1e-4)
+    assert report.percent(report.maximum) == pytest.approx(report.solver.maximum_percent, rel=1e-3, abs=2e-4)
     assert report.percent(report.keys_moved) < 1e-3
 
 

@@ -8,6 +8,7 @@ import scenes
 from contents import curves_of, groups_of
 from kept import kept
 from mathutils import Matrix
+from ossify.options.options import Options
 from ossify.rig import rewrite, standing
 
 TIMES = np.arange(1, 9)
@@ -47,7 +48,7 @@ def nudged(transforms, amount=0.1, seed=1):
 
 
 def choices(armature, **more):
-    chosen = armature.ossify.settings.options()
+    chosen = Options.of(armature.ossify.settings)
     for name, value in more.items():
         setattr(chosen, name, value)
     return chosen
@@ -229,7 +230,7 @@ def test_bones_with_constraints_or_drivers_are_not_keyed_and_those_above_are(cre
     armature.pose.bones[fourth].constraints.new("COPY_ROTATION").mute = True
     kept = {name: curves_of(armature, name) for name in names}
     wanted = nudged(before)
-    write(armature, wanted, names)
+    write(armature, wanted, names, key_shape="LINEAR")
     now = {name: curves_of(armature, name) for name in names}
     assert {name for name in names if now[name] == kept[name]} == {first, second}
     free = [names.index(name) for name in names if name not in (first, second)]

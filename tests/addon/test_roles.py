@@ -14,7 +14,7 @@ from ossify.edit import bone_growth, bone_merge
 from ossify.options import options
 from ossify.put_back import put_back
 from ossify.record import changes
-from ossify.rig import roles
+from ossify.rig import armature, roles
 from ossify.track import track
 from refits import edit, refitted, sheet_rig
 
@@ -240,3 +240,15 @@ def test_a_bone_that_was_deleted_before_roles_were_given_comes_back_with_its_own
     assert told(armature)[gone[0]] == "deform"
     assert told(armature)[gone[1]] == "carrier"
     assert roles.carriers_of(armature)[gone[0]] == gone[1]
+
+
+@pytest.mark.parametrize("aside", [0.0, 5e-5, 1.8e-4, 4e-4, 2e-3])
+def test_a_carrier_and_its_bone_lie_together_next_to_minus_y(aside):
+    obj = scenes.link(bpy.data.objects.new("Flexible", bpy.data.armatures.new("Flexible")))
+    spot = (0.3, 1.0, 0.2), (0.3 + aside, 0.0, 0.2), (0.0, 0.0, 1.0)
+    with armature.edit_mode(obj, bpy.context.scene, bpy.context.view_layer) as bones:
+        armature.add_bone(bones, "Root", (0, 0, 0), (0, 1, 0), (0, 0, 1), None, False)
+        armature.add_bone(bones, "Stretch", *spot, "Root", False)
+        armature.add_bone(bones, "Bone", *spot, "Stretch", True)
+    carrier, bone = (np.array(obj.data.bones[name].matrix_local) for name in ("Stretch", "Bone"))
+    assert np.abs(carrier - bone).max() < 1e-6

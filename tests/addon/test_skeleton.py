@@ -118,11 +118,14 @@ def keyed_channels(armature):
 
 
 @pytest.mark.parametrize("kind", ["HIERARCHY", "ARTICULATED"])
-@pytest.mark.parametrize("keys", ["EVERY", "REDUCED"])
-def test_blender_replays_the_solver(kind, keys):
-    """Nothing is lost with every key, and no more than the tolerance with fewer."""
-    result, _, _ = converted(skeleton=kind, keys=keys, key_tolerance=0.1)
-    allowed = 0.1 if keys == "REDUCED" else 5e-4
+@pytest.mark.parametrize(
+    ("keys", "shape"), [("EVERY", "BEZIER"), ("REDUCED", "BEZIER"), ("REDUCED", "LINEAR")]
+)
+def test_blender_replays_the_solver(kind, keys, shape):
+    """Nothing is lost with every key, and no more than the tolerance, or three times that, with fewer."""
+    result, _, _ = converted(skeleton=kind, keys=keys, key_tolerance=0.1, key_shape=shape)
+    allowed = 5e-4 if keys == "EVERY" else 0.3 if shape == "BEZIER" else 0.1
+    assert (result.report.keys_within or 1) >= 0.99
     assert result.report.percent(result.report.keys_moved) <= allowed * 1.01
 
 

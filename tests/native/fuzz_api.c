@@ -1,8 +1,12 @@
 /* fuzz_api.c - libFuzzer target over the public calls: bytes become sizes, values, settings, a rig to
  * start from, an allocator that fails and a watcher that cancels. Whatever comes in, a call must end,
  * with a status it documents, a sentence when it refuses, an untouched rig when it refuses and a whole
- * one when it does not. Arrays always have the size that the structs claim: that much is the caller's. */
+ * one when it does not. Arrays always have the size that the structs claim: that much is the caller's.
+ *
+ * An input whose first byte is ABUSE or more goes on with the verb to call first, whatever the rig is like, and with
+ * sizes for what stands in units of length: from denormal numbers to the largest that are taken. */
 #include <math.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +15,14 @@
 #include "base/random.h"
 #include "ossify.h"
 
-enum { MOST_VERTICES = 24, MOST_FRAMES = 6, MOST_TRIANGLES = 16, MOST_BONES = 12, MOST_FIELDS = 4 };
+enum {
+    ABUSE = 240,
+    MOST_VERTICES = 24,
+    MOST_FRAMES = 6,
+    MOST_TRIANGLES = 16,
+    MOST_BONES = 12,
+    MOST_FIELDS = 4
+};
 
 #define MUST(condition) ((condition) ? (void)0 : violated(__LINE__, #condition))
 
@@ -118,6 +129,11 @@ typedef struct Case {
     float fields[MOST_FIELDS * MOST_VERTICES * 3];
     double coefficients[MOST_FRAMES * MOST_FIELDS];
     uint8_t held_coefficients[MOST_FIELDS];
+    ossify_space_fit fit;
+    int32_t space_bones[MOST_VERTICES * OSSIFY_MAX_INFLUENCES];
+    float space_corrections[4 * MOST_VERTICES * OSSIFY_MAX_INFLUENCES];
+    int64_t influences; /* wanted by those that paint */
+    int odd_sizes;      /* 1: lengths that do not go together */
 } Case;
 
 static void *allocate(void *user, uint64_t bytes) {
@@ -180,7 +196,7 @@ static void read_settings(Reader *r, Case *c) {
     int64_t *wholes[] = {&s->bones,     &s->influences, &s->bone_kind,   &s->quality,
                          &s->rest_mode, &s->locality,   &s->budget_kind, &s->iterations,
                          &s->threads,   &s->seed,       &s->struct_size};
-    double *reals[] = {&s->budget, &s->smoothness, &s->until};
+    double *reals[] = {&s->budget, &s->smoothness, &s->fairness, &s->until};
     int changes = below(r, 8);
     ossify_default_settings(s);
     s->bones = 1 + below(r, MOST_BONES);
@@ -189,7 +205,7 @@ static void read_settings(Reader *r, Case *c) {
         if (below(r, 4) > 0) {
             *wholes[below(r, 11)] = whole(r);
         } else {
-            *reals[below(r, 3)] = real(r);
+            *reals[below(r, 4)] = real(r);
         }
     }
     if (s->threads > 4 && s->threads <= 256) { /* slow to start, and no other path */
@@ -336,6 +352,69 @@ static void read_correction(Reader *r, Case *c) {
     s->parents = below(r, 2) ? c->parents : NULL;
     s->held_coefficients = below(r, 4) == 3 ? c->held_coefficients : NULL;
 }
+
+/* ---- sizes */
+
+typedef struct Sizes {
+    float rest, frames, rig;
+} Sizes;
+
+static float read_size(Reader *r) {
+    static const float sizes[] = {1,     1e-45f, 1e-40f, 1e-38f, 1e-30f, 1e-20f, 1e-10f,
+                                  1e-4f, 1e4f,   1e10f,  1e18f,  1e29f,  0};
+    return sizes[below(r, sizeof sizes / sizeof *sizes)];
+}
+
+/* Mostly one for all: that much a caller means well. */
+static Sizes read_sizes(Reader *r) {
+    const int kind = below(r, 4);
+    const float one = read_size(r);
+    return kind < 2 ? (Sizes){one, one, one} : (Sizes){one, read_size(r), read_size(r)};
+}
+
+static void scale(float *x, int count, float by) {
+    for (int i = 0; i < count; i++) {
+        x[i] *= by;
+    }
+}
+
+static void resize(Case *c, Sizes sizes) {
+    scale(c->rest, MOST_VERTICES * 3, sizes.rest);
+    scale(c->frames, MOST_FRAMES * MOST_VERTICES * 3, sizes.frames);
+    scale(c->corrected, MOST_VERTICES * 3, sizes.rig);
+    scale(c->fields, MOST_FIELDS * MOST_VERTICES * 3, sizes.rig);
+    for (int i = 3; i < MOST_FRAMES * MOST_BONES * 12; i += 4) {
+        c->transforms[i] *= (double)sizes.rig;
+    }
+    for (int i = 0; i < 3 * MOST_BONES; i++) {
+        c->joints[i] *= (double)sizes.rig;
+    }
+}
+
+/* A rig that can be worked with, if a strange one: several bones to a vertex, each turning by itself. */
+static void make_rig(Case *c, Reader *r) {
+    ossify_rig *rig = &c->rig;
+    const int bones = 1 + below(r, MOST_BONES), influences = 1 + below(r, 4);
+    rig->bone_capacity = MOST_BONES;
+    rig->bones = bones;
+    rig->influences = influences;
+    rig->given = OSSIFY_GIVEN_TRANSFORMS | OSSIFY_GIVEN_WEIGHTS;
+    for (int i = 0; i < MOST_FRAMES * MOST_BONES; i++) {
+        const double angle = random_unit(&r->random), x = cos(angle), y = sin(angle);
+        const double turn[12] = {x, -y, 0, angle, y, x, 0, 1 - angle, 0, 0, 1, angle / 2};
+        memcpy(c->transforms + 12 * (ptrdiff_t)i, turn, sizeof turn);
+    }
+    for (int v = 0; v < MOST_VERTICES; v++) {
+        const int used = 1 + random_below(&r->random, influences < bones ? influences : bones);
+        for (int k = 0; k < influences; k++) {
+            c->influence_bones[v * influences + k] = k < used ? (v + k) % bones : -1;
+            c->influence_weights[v * influences + k] = k < used ? 1 / (float)used : 0;
+        }
+    }
+    memcpy(c->corrected, c->rest, sizeof c->corrected);
+}
+
+/* ---- what must hold */
 
 static void check_answer(const Case *c) {
     int64_t k = c->rig.influences;
@@ -495,7 +574,7 @@ static void run_skeleton(Case *c) {
     check_status(c, status);
     if (status >= 0) {
         check_answer(c);
-        check_skeleton(c, !c->skeleton.stretch);
+        check_skeleton(c, !c->skeleton.stretch && !c->odd_sizes);
     }
 }
 
@@ -530,6 +609,275 @@ static void run_correct(Case *c) {
     run_evaluate(c);
 }
 
+static void read_fit(Reader *r, Case *c) {
+    ossify_space_fit *fit = &c->fit;
+    ossify_default_space_fit(fit);
+    fit->bones = below(r, 8) == 7 ? whole(r) : below(r, 2);
+    fit->form = below(r, 8) == 7 ? whole(r) : below(r, 2);
+    fit->rest_exact = below(r, 8) == 7 ? whole(r) : below(r, 2);
+    fit->rounds = below(r, 3);
+    if (below(r, 4) == 3) {
+        fit->smoothness = real(r);
+        fit->damping = real(r);
+    }
+    if (below(r, 4) == 3) {
+        fit->parents = c->parents;
+        fit->joints = below(r, 8) == 7 ? NULL : c->joints;
+    }
+}
+
+static void check_space(const Case *c, const ossify_space *space) {
+    MUST(space->given == 1);
+    for (int64_t i = 0; i < c->poses.vertex_count * space->influences; i++) {
+        MUST(space->bones[i] >= -1 && space->bones[i] < c->rig.bones);
+        for (int j = 0; j < 4; j++) {
+            MUST(isfinite(space->corrections[4 * i + j]));
+        }
+    }
+}
+
+/* An animation space for the rig that came out, and its bones tracked once more with it. */
+static void run_space(Case *c) {
+    ossify_space space = {.struct_size = sizeof space,
+                          .influences = c->rig.influences,
+                          .bones = c->space_bones,
+                          .corrections = c->space_corrections};
+    c->rig.correctives = 0;
+    for (int i = 0; i < 2; i++) {
+        c->fraction = 0;
+        const int64_t status =
+            ossify_animation_space(&c->poses, &c->settings, &c->rig, &c->fit, &space, &c->info);
+        check_status(c, status);
+        if (status < 0) {
+            return;
+        }
+        check_answer(c);
+        check_space(c, &space);
+    }
+}
+
+/* The rig that came out, in two layers. What they shall be follows from what was read for the correctives: inputs of old
+ * mean what they meant. */
+static void run_compress(Case *c) {
+    enum { MOST_VIRTUAL = 8, MOST_OF_EACH = 3 };
+    int32_t bones[MOST_VIRTUAL * MOST_OF_EACH], blended[MOST_VERTICES * OSSIFY_MAX_BLENDED];
+    float weights[MOST_VIRTUAL * MOST_OF_EACH], shares[MOST_VERTICES * OSSIFY_MAX_BLENDED];
+    const int64_t odd = c->correction.count & 1, asked = c->correctives;
+    ossify_compression wish;
+    ossify_layers layers = {.struct_size = sizeof layers,
+                            .virtual_bones = bones,
+                            .virtual_weights = weights,
+                            .influence_bones = blended,
+                            .influence_weights = shares};
+    ossify_default_compression(&wish);
+    wish.virtual_bones = 1 + (c->correction.support ? 7 : asked % MOST_VIRTUAL);
+    wish.masters = 1 + asked % MOST_OF_EACH;
+    wish.influences = 2 + asked % 3;
+    wish.source = c->correction.solve_rest != 0;
+    wish.method = c->correction.support != 0;
+    wish.affine = odd;
+    wish.refine = wish.source && c->correction.refine != 0;
+    wish.tolerance = c->correction.budget_kind ? 10 : 0;
+    c->fraction = 0;
+    c->rig.correctives = 0;
+    const int64_t status = ossify_compress(&c->poses, &c->settings, &c->rig, &wish, &layers, &c->info);
+    check_status(c, status);
+    if (status < 0) {
+        return;
+    }
+    check_answer(c);
+    MUST(layers.count >= 1 && layers.count <= wish.virtual_bones && isfinite(layers.delta));
+    for (int64_t i = 0; i < layers.count * wish.masters; i++) {
+        MUST(bones[i] >= -1 && bones[i] < c->rig.bones && isfinite(weights[i]));
+    }
+    for (int64_t i = 0; i < c->poses.vertex_count * wish.influences; i++) {
+        MUST(blended[i] >= -1 && blended[i] < layers.count && isfinite(shares[i]));
+    }
+}
+
+/* The rig, whatever it is like, with fields that follow bones in a row; how many follows from what was read for the
+ * correctives. */
+static void run_drive(Case *c) {
+    int32_t joints[MOST_FIELDS], parents[MOST_BONES + 1];
+    double map[MOST_FIELDS * (MOST_BONES + 1) * 9];
+    ossify_driving wish;
+    ossify_driven driven = {.struct_size = sizeof driven, .joints = joints, .map = map};
+    ossify_default_driving(&wish);
+    wish.count = wish.joint_count = c->correctives;
+    wish.form = c->correction.support ? OSSIFY_DRIVEN_JOINTS : OSSIFY_DRIVEN_FOUND;
+    wish.parents = parents;
+    for (int32_t b = 0; b <= MOST_BONES; b++) {
+        parents[b] = b - 1;
+    }
+    c->fraction = 0;
+    c->rig.corrective_capacity = MOST_FIELDS;
+    c->rig.correctives = 0;
+    c->rig.fields = c->fields;
+    c->rig.coefficients = c->coefficients;
+    const int64_t status = ossify_drive(&c->poses, &c->settings, &c->rig, &wish, &driven, &c->info);
+    check_status(c, status);
+    for (int64_t n = 0; n < c->rig.correctives && status >= 0; n++) {
+        MUST(joints[n] >= -1 && joints[n] < c->rig.bones);
+        for (int64_t i = 0; i < 9 * c->rig.bones; i++) {
+            MUST(isfinite(map[9 * n * c->rig.bones + i]));
+        }
+        for (int64_t f = 0; f < c->poses.frame_count; f++) {
+            MUST(isfinite(c->coefficients[f * MOST_FIELDS + n]));
+        }
+    }
+    c->rig.correctives = 0;
+}
+
+/* The rest and the first frame as two subjects, to whom frames belong in turns. */
+static void run_unite(Case *c) {
+    enum { MOST_SUBJECTS = 2 };
+    static float rest[MOST_SUBJECTS * 3 * MOST_VERTICES], solved[MOST_SUBJECTS * 3 * MOST_VERTICES];
+    double joints[MOST_SUBJECTS * 3 * (MOST_BONES + 1)];
+    int32_t parents[MOST_BONES + 1], subject[MOST_FRAMES];
+    const int64_t numbers = 3 * c->poses.vertex_count;
+    for (int64_t i = 0; i < MOST_SUBJECTS * numbers; i++) {
+        rest[i] = i < numbers ? c->rig.rest[i] : c->poses.frames[i - numbers];
+    }
+    for (int32_t f = 0; f < MOST_FRAMES; f++) {
+        subject[f] = f % MOST_SUBJECTS;
+    }
+    const ossify_subjects subjects = {.struct_size = sizeof subjects,
+                                      .count = MOST_SUBJECTS,
+                                      .joined = 1,
+                                      .rest = rest,
+                                      .subject = subject};
+    ossify_united united = {
+        .struct_size = sizeof united, .rest = solved, .parents = parents, .joints = joints};
+    c->fraction = 0;
+    c->rig.correctives = 0;
+    c->rig.held_transforms = c->rig.held_vertices = c->rig.held_groups = c->rig.held_rest = NULL;
+    const int64_t status = ossify_unite(&c->poses, &c->settings, &c->rig, &subjects, &united, &c->info);
+    check_status(c, status);
+    for (int64_t i = 0; i < MOST_SUBJECTS * numbers && status >= 0; i++) {
+        MUST(isfinite(solved[i]));
+    }
+    for (int64_t b = 0; b < c->rig.bones && status >= 0; b++) {
+        MUST(parents[b] >= -1 && parents[b] < c->rig.bones && isfinite(joints[3 * b]));
+    }
+}
+
+/* The skeleton in the rest and in the first frame, learnt from one body or from both. */
+static void run_place_joints(Case *c) {
+    enum { MOST_BODIES = 2 };
+    static float known[MOST_BODIES * 3 * MOST_VERTICES];
+    double joints[MOST_BODIES * 3 * MOST_BONES], placed[MOST_BODIES * 3 * MOST_BONES];
+    double shares[OSSIFY_JOINT_VERTICES * MOST_BONES];
+    int32_t parents[MOST_BONES], vertices[OSSIFY_JOINT_VERTICES * MOST_BONES];
+    const int64_t numbers = 3 * c->poses.vertex_count, bones = c->rig.bones;
+    for (int64_t i = 0; i < MOST_BODIES * numbers; i++) {
+        known[i] = i < numbers ? c->rig.rest[i] : c->poses.frames[i - numbers];
+    }
+    for (int64_t i = 0; i < MOST_BODIES * 3 * bones; i++) {
+        joints[i] = (double)known[i % (MOST_BODIES * numbers)];
+        parents[i % bones] = (int32_t)(i % bones) - 1;
+    }
+    const ossify_bodies bodies = {.struct_size = sizeof bodies,
+                                  .known_count = 1 + c->correctives % MOST_BODIES,
+                                  .count = MOST_BODIES,
+                                  .parents = parents,
+                                  .known = known,
+                                  .joints = joints,
+                                  .rest = known};
+    ossify_placed result = {
+        .struct_size = sizeof result, .joints = placed, .vertices = vertices, .shares = shares};
+    c->fraction = 0;
+    const int64_t status = ossify_place_joints(&c->poses, &c->settings, &c->rig, &bodies, &result, &c->info);
+    check_status(c, status);
+    for (int64_t i = 0; i < 3 * bones * bodies.count && status >= 0; i++) {
+        MUST(isfinite(placed[i]));
+    }
+    for (int64_t i = 0; i < OSSIFY_JOINT_VERTICES * bones && status >= 0; i++) {
+        MUST(vertices[i] >= -1 && vertices[i] < c->poses.vertex_count && isfinite(shares[i]));
+    }
+}
+
+/* A map of the mesh, from above or as the bytes have it; what shall become of it follows from the correctives, too. */
+static void run_unwrap(Case *c) {
+    float uv[MOST_TRIANGLES * 6], relaxed[MOST_TRIANGLES * 6], stretch[MOST_TRIANGLES];
+    ossify_unwrapping wish;
+    ossify_unwrapped found = {.struct_size = sizeof found, .uv = relaxed, .triangle_stretch = stretch};
+    const int64_t corners = 3 * c->poses.triangle_count;
+    if (corners < 0 || corners > 3 * MOST_TRIANGLES) {
+        return;
+    }
+    for (int64_t i = 0; i < corners; i++) {
+        const int64_t v = c->triangles[i] < 0 ? 0 : c->triangles[i] % MOST_VERTICES;
+        uv[2 * i] = c->rest[3 * v];
+        uv[2 * i + 1] = c->rest[3 * v + 1] + (c->correction.refine ? (float)(i % 3) : 0);
+    }
+    ossify_default_unwrapping(&wish);
+    wish.uv = uv;
+    wish.method = c->correction.support != 0;
+    wish.place = c->correction.solve_rest != 0;
+    wish.with_rest = c->correction.count & 1;
+    c->fraction = 0;
+    const int64_t status = ossify_unwrap(&c->poses, &c->settings, &wish, &found, &c->info);
+    check_status(c, status);
+    if (status < 0) {
+        return;
+    }
+    MUST(found.islands >= 1 && found.flipped >= 0 && found.flipped <= corners / 3);
+    MUST(isfinite(found.stretch) && isfinite(found.rest_stretch));
+    for (int64_t i = 0; i < 2 * corners; i++) {
+        MUST(isfinite(relaxed[i]));
+    }
+    for (int64_t i = 0; i < corners / 3; i++) {
+        MUST(isfinite(stretch[i]));
+    }
+}
+
+/* The rig, whatever it is like, painted. */
+static void run_paint(Case *c) {
+    const ossify_smoother smoother = {.struct_size = sizeof smoother,
+                                      .influences = c->influences,
+                                      .rounds = 1 + c->vertex % 8,
+                                      .budget = fabs(c->settings.budget)};
+    for (int smooth = 0; smooth < 2; smooth++) {
+        c->fraction = 0;
+        const int64_t status =
+            smooth ? ossify_smooth_weights(&c->poses, &c->settings, &c->rig, &smoother, &c->info)
+                   : ossify_prune_weights(&c->poses, &c->settings, &c->rig, c->influences, &c->info);
+        check_status(c, status);
+        if (status >= 0) {
+            check_answer(c);
+        }
+    }
+}
+
+/* Any verb on a rig that nobody has looked at. */
+static void run_any(Case *c, int verb) {
+    switch (verb) {
+    case OSSIFY_EVALUATE:
+        run_evaluate(c);
+        break;
+    case OSSIFY_CONNECT:
+    case OSSIFY_ARTICULATE:
+        run_skeleton(c);
+        break;
+    case OSSIFY_BONE_COSTS:
+    case OSSIFY_ADD_BONE:
+        run_edits(c);
+        break;
+    case OSSIFY_CORRECT:
+        run_correct(c);
+        break;
+    case OSSIFY_DRIVE:
+        run_drive(c);
+        break;
+    case OSSIFY_UNWRAP:
+        run_unwrap(c);
+        break;
+    default:
+        run_paint(c);
+        break;
+    }
+}
+
 static int64_t run_verb(Case *c, int verb, int articulates) {
     if (verb < 8) {
         return run_job(c, verb, articulates);
@@ -541,7 +889,8 @@ static int64_t run_verb(Case *c, int verb, int articulates) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     Reader reader = {data, size, size};
     Case *c = calloc(1, sizeof *c), *before = malloc(sizeof *before);
-    int verb = below(&reader, 16), articulates;
+    int first = byte(&reader), abused = -1, means_well = 0, verb, articulates;
+    Sizes sizes = {1, 1, 1};
     int64_t status;
     if (c == NULL || before == NULL) {
         abort();
@@ -549,6 +898,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     for (size_t i = 0; i < size; i++) {
         reader.random = 31 * reader.random + data[i];
     }
+    if (first >= ABUSE) {
+        sizes = read_sizes(&reader);
+        abused = below(&reader, OSSIFY_VERBS);
+        c->influences = below(&reader, OSSIFY_MAX_INFLUENCES + 2);
+        means_well = below(&reader, 8);
+        first = byte(&reader);
+    }
+    verb = first % 16;
     read_settings(&reader, c);
     read_rig(&reader, c);
     read_poses(&reader, c);
@@ -557,8 +914,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     read_skeleton(&reader, c);
     read_locks(&reader, c);
     read_correction(&reader, c);
+    read_fit(&reader, c);
+    if (means_well & 3) { /* else as the bytes have it */
+        make_rig(c, &reader);
+    }
+    if (means_well & 4) {
+        ossify_default_settings(&c->settings);
+        c->settings.bones = 1 + c->influences % MOST_BONES;
+        c->settings.threads = 1;
+    }
+    c->odd_sizes = sizes.rest != sizes.frames || sizes.frames != sizes.rig;
+    resize(c, sizes);
     *before = *c;
-    if (verb == 0) {
+    if (abused > 0) {
+        run_any(c, abused);
+    } else if (verb == 0) {
         run_evaluate(c);
     } else {
         status = run_verb(c, verb, articulates);
@@ -570,6 +940,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
             run_skeleton(c);
             run_edits(c);
             run_correct(c);
+            run_drive(c);
+            run_space(c);
+            c->influences = 1 + c->vertex % 4;
+            run_paint(c);
+            run_compress(c);
+            run_place_joints(c);
+            run_unwrap(c);
+            run_unite(c);
         } else {
             check_refusal(c, before);
         }

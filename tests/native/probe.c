@@ -54,20 +54,28 @@ ossify_settings plain_settings(int64_t bones) {
     ossify_default_settings(&settings);
     settings.bones = bones;
     settings.threads = 1;
+    settings.fairness = 0;
     return settings;
 }
 
 ossify_job *job_decompose(const ossify_poses *poses, const ossify_settings *settings, ossify_rig *rig,
                           ossify_info *info) {
-    const ossify_request request = {
-        sizeof request, OSSIFY_DECOMPOSE, poses, settings, rig, NULL, NULL, NULL, NULL};
+    const ossify_request request = {.struct_size = sizeof request,
+                                    .verb = OSSIFY_DECOMPOSE,
+                                    .poses = poses,
+                                    .settings = settings,
+                                    .rig = rig};
     return ossify_start(&request, info);
 }
 
 ossify_job *job_articulate(const ossify_poses *poses, const ossify_settings *settings, ossify_rig *rig,
                            ossify_skeleton *skeleton, ossify_info *info) {
-    const ossify_request request = {
-        sizeof request, OSSIFY_ARTICULATE, poses, settings, rig, skeleton, NULL, NULL, NULL};
+    const ossify_request request = {.struct_size = sizeof request,
+                                    .verb = OSSIFY_ARTICULATE,
+                                    .poses = poses,
+                                    .settings = settings,
+                                    .rig = rig,
+                                    .skeleton = skeleton};
     return ossify_start(&request, info);
 }
 

@@ -27,7 +27,7 @@ typedef struct Watcher {
 
 void watcher_join(Watcher *watcher, ossify_settings *settings);
 
-/* Defaults, but one thread. */
+/* Defaults, but one thread, and plain least squares. */
 ossify_settings plain_settings(int64_t bones);
 
 /* ossify_start of the two verbs that take long. */

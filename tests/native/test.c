@@ -130,7 +130,8 @@ static int run_as_told(void) {
         while (test != NULL && strcmp(test->name, line) != 0) {
             test = test->next;
         }
-        printf("= %s %.3f\n", WORDS[test != NULL ? run(test) : FAILED], clock_seconds() - began);
+        const Result result = test != NULL ? run(test) : FAILED;
+        printf("= %s %.3f\n", WORDS[result], clock_seconds() - began);
         fflush(stdout);
     }
     return 0;

@@ -561,6 +561,71 @@ TEST(held_joints_stay_to_the_bit) {
     }
 }
 
+/* The stiffer a joint the less it drifts, and the more it costs; very stiff is as good as held. */
+TEST(soft_joints_go_from_free_to_holding) {
+    const double stiffness[4] = {1e-4, 0.1, 10, 1e5};
+    double drift[4], erms[4], held;
+    SyntheticOptions options = {.vertices = 300, .bones = 4, .frames = 10, .noise = 0.03};
+    for (int way = 0; way < 5; way++) {
+        Case c = case_of(options, 0.08);
+        const double soft[4] = {0, 0, 0, stiffness[way % 4]};
+        double joint[3];
+        memcpy(joint, c.skeleton.joints + 9, sizeof joint);
+        c.settings.rest_mode = OSSIFY_REST_FIXED;
+        c.skeleton.stiffness = way < 4 ? soft : NULL;
+        uint8_t joints[4] = {0, 0, 0, 1};
+        c.skeleton.held_joints = joints;
+        test_case("way %d", way);
+        CHECK(run(&c) >= 0);
+        check_rig(&c.made.poses, &c.answer.rig, 1);
+        CHECK(apart(joint, c.skeleton.joints + 9) == 0);
+        if (way < 4) {
+            double square = 0, diagonal = 0;
+            for (int64_t f = 0; f < c.made.poses.frame_count; f++) {
+                double own[3], above[3];
+                apply(transform_of(&c.answer.rig, f, 3), joint, own);
+                apply(transform_of(&c.answer.rig, f, c.skeleton.parents[3]), joint, above);
+                square += pow(apart(own, above), 2) / (double)c.made.poses.frame_count;
+            }
+            for (int i = 0; i < 3; i++) {
+                double low = INFINITY, high = -INFINITY;
+                for (int64_t v = 0; v < c.made.poses.vertex_count; v++) {
+                    low = fmin(low, (double)c.made.rest[3 * v + i]);
+                    high = fmax(high, (double)c.made.rest[3 * v + i]);
+                }
+                diagonal += (high - low) * (high - low);
+            }
+            drift[way] = c.skeleton.drifts[3];
+            erms[way] = c.answer.info.erms;
+            CHECK_NEAR(drift[way], 100 * sqrt(square / diagonal), 1e-6);
+            c.skeleton.parents[3] = -1; /* the others hold */
+            CHECK(largest_gap(&c) < 1e-9);
+        } else {
+            held = c.answer.info.erms;
+            CHECK(largest_gap(&c) < 1e-9);
+        }
+        case_free(&c);
+    }
+    for (int way = 0; way < 3; way++) {
+        CHECK(drift[way] > drift[way + 1]);
+        CHECK(erms[way] < 1.02 * erms[way + 1]);
+    }
+    CHECK(drift[0] > 0.3 && drift[3] < 1e-3);
+    CHECK(erms[0] < 0.99 * held && erms[3] < 1.05 * held && erms[3] > 0.95 * held);
+}
+
+TEST(a_stiffness_that_is_none_is_refused) {
+    SyntheticOptions options = {.vertices = 100, .bones = 3, .frames = 4};
+    for (int way = 0; way < 3; way++) {
+        Case c = case_of(options, 0);
+        const double soft[3] = {0, 0, way == 0 ? -1 : way == 1 ? NAN : 2e6};
+        c.skeleton.stiffness = soft;
+        CHECK_INT(run(&c), OSSIFY_BAD_ARGUMENT);
+        CHECK_SAYS(c.answer.info.message, "skeleton.stiffness[2] is ");
+        case_free(&c);
+    }
+}
+
 TEST(mirrored_bones_keep_mirrored_joints) {
     SyntheticOptions options = {.vertices = 500, .bones = 3, .frames = 12, .noise = 0.01};
     Case c = case_of(options, 0.02);

@@ -147,6 +147,8 @@ TEST(settings_out_of_range_are_refused) {
     REFUSED("settings.smoothness is nan", in->settings.smoothness = NAN);
     REFUSED("settings.smoothness is -0.5", in->settings.smoothness = -0.5);
     REFUSED("settings.smoothness is 1001: it must be 0..1000", in->settings.smoothness = 1001);
+    REFUSED("settings.fairness is nan", in->settings.fairness = NAN);
+    REFUSED("settings.fairness is 1001: it must be 0..1000", in->settings.fairness = 1001);
     REFUSED("settings.until is -1", in->settings.until = -1);
     REFUSED("settings.until is inf", in->settings.until = INFINITY);
 }
@@ -358,6 +360,7 @@ TEST(defaults_are_those_the_header_names) {
     CHECK_INT(settings.start, OSSIFY_START_GROWN);
     CHECK_INT(settings.budget_kind, OSSIFY_BUDGET_NONE);
     CHECK_NEAR(settings.smoothness, 1, 0);
+    CHECK_NEAR(settings.fairness, 10, 0);
     CHECK(settings.until == 0 && settings.iterations == 0 && settings.threads == 0 && settings.seed == 0);
     CHECK(!settings.allocate && !settings.release && !settings.watch);
 }

@@ -73,14 +73,14 @@ TEST(a_model_replays_what_its_rig_replays) {
 
 /* Multiples of 2^-24 that sum to exactly 1, in any order of addition. */
 TEST(weights_are_written_as_exact_shares) {
-    Synthetic s = make_rig(0);
-    ossify_settings settings = settings_for(0);
+    Synthetic s = synthetic_make((SyntheticOptions){
+        .vertices = 130, .frames = 4, .bones = OSSIFY_MAX_INFLUENCES, .influences = K, .shells = 2});
+    ossify_settings settings = plain_settings(OSSIFY_MAX_INFLUENCES);
     Answer answer;
     Stage stage;
     settings.influences = OSSIFY_MAX_INFLUENCES;
     answer = answer_start(&s.poses, &settings);
     stage_open(&stage, &s.poses, &s.truth, settings);
-    stage.model.bones = BONES; /* bones need no transforms here: as many as influences */
     for (int v = 0; v < stage.problem.vertices; v++) {
         int used = 1 + v % OSSIFY_MAX_INFLUENCES;
         for (int k = 0; k < OSSIFY_MAX_INFLUENCES; k++) {

@@ -1,9 +1,10 @@
-/* test_same.c - the same motion gives the same answer: on any number of threads to the bit; moved, scaled
- * or in another order, the moved, scaled or reordered answer. */
+/* test_same.c - the same motion gives the same answer: on any number of threads and any processor to the
+ * bit; moved, scaled or in another order, the moved, scaled or reordered answer. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/portable.h"
 #include "base/random.h"
 #include "probe.h"
 #include "synthetic.h"
@@ -100,6 +101,37 @@ TEST(the_same_call_gives_the_same_bits_again) {
     answer_free(&a);
     answer_free(&b);
     synthetic_free(&s);
+}
+
+/* ---- processors */
+
+/* Vectors of two doubles or of four: whatever the processor has, other ones have less. */
+TEST(narrow_and_wide_vectors_give_the_same_bits) {
+    for (int way = 0; way < 6; way++) {
+        SyntheticOptions options = {.shape = (Shape)(way % 3),
+                                    .vertices = 300,
+                                    .frames = 11,
+                                    .bones = 6,
+                                    .influences = 4,
+                                    .noise = 0.02,
+                                    .flexible = way % 2};
+        Synthetic s = synthetic_make(options);
+        ossify_settings settings = plain_settings(7);
+        settings.bone_kind = way % 2;
+        settings.start = way % 4;
+        settings.jointed = way == 0;
+        Answer wide = answer_start(&s.poses, &settings), narrow = answer_start(&s.poses, &settings);
+        test_case("way %d", way);
+        CHECK(ossify_decompose(&s.poses, &settings, &wide.rig, &wide.info) >= 0);
+        portable_allow_wide(0);
+        CHECK_INT(ossify_decompose(&s.poses, &settings, &narrow.rig, &narrow.info), wide.info.status);
+        portable_allow_wide(1);
+        CHECK(rigs_are_equal(&s.poses, &wide.rig, &narrow.rig));
+        CHECK(memcmp(&wide.info.erms, &narrow.info.erms, sizeof(double)) == 0);
+        answer_free(&wide);
+        answer_free(&narrow);
+        synthetic_free(&s);
+    }
 }
 
 /* ---- places, sizes, orders */

@@ -29,6 +29,36 @@ typedef struct Bench {
     ossify_correction correction;
     ossify_corrected corrected;
     double gains[FIELDS];
+    ossify_space_fit fit;
+    ossify_space space;
+    int32_t space_bones[K * (VERTICES + 60)];
+    float corrections[4 * K * (VERTICES + 60)];
+    ossify_compression compression;
+    ossify_layers layers;
+    int32_t virtual_bones[2 * BONES], blended_bones[2 * (VERTICES + 60)];
+    float virtual_weights[2 * BONES], blended_weights[2 * (VERTICES + 60)];
+    ossify_driving driving;
+    ossify_driven driven;
+    int32_t driving_parents[BONES + 1];
+    double map[FIELDS * (BONES + 1) * 9];
+    ossify_subjects subjects;
+    ossify_united united;
+    int32_t subject[FRAMES];
+    float united_rest[3 * (VERTICES + 60)];
+    ossify_bodies bodies;
+    ossify_placed placed;
+    double known_joints[3 * BONES], placed_joints[3 * BONES], shares[OSSIFY_JOINT_VERTICES * BONES];
+    int32_t joint_vertices[OSSIFY_JOINT_VERTICES * BONES];
+    ossify_unwrapping unwrapping;
+    ossify_unwrapped unwrapped;
+    float uv[12 * (VERTICES + 60)], relaxed[12 * (VERTICES + 60)];
+    ossify_fusion fusion;
+    ossify_groups groups;
+    int32_t leaders[BONES + 1];
+    ossify_conduct conduct;
+    double flights[BONES + 1], excesses[BONES + 1], slips[BONES + 1], owned[BONES + 1];
+    uint8_t idle[BONES + 1];
+    int32_t limbs[BONES + 1], foreign[BONES + 1];
     ossify_request request;
 } Bench;
 
@@ -51,9 +81,10 @@ static void rig_with_room(Bench *bench) {
 }
 
 static const void *options_of(const Bench *bench, int64_t verb) {
-    return verb == OSSIFY_PRUNE_WEIGHTS    ? (const void *)&bench->fewer
-           : verb == OSSIFY_SMOOTH_WEIGHTS ? (const void *)&bench->smoother
-                                           : (const void *)&bench->place;
+    return verb == OSSIFY_PRUNE_WEIGHTS     ? (const void *)&bench->fewer
+           : verb == OSSIFY_SMOOTH_WEIGHTS  ? (const void *)&bench->smoother
+           : verb == OSSIFY_ANIMATION_SPACE ? (const void *)&bench->fit
+                                            : (const void *)&bench->place;
 }
 
 /* Verbs that know correctives get one, and room for more. */
@@ -70,6 +101,104 @@ static void give_correctives(Bench *bench) {
         bench->request.options = &bench->correction;
         bench->request.result = &bench->corrected;
     }
+    for (int b = 0; b <= BONES; b++) {
+        bench->driving_parents[b] = b - 1;
+    }
+    bench->driving = (ossify_driving){.struct_size = sizeof bench->driving,
+                                      .count = FIELDS,
+                                      .joint_count = FIELDS,
+                                      .form = OSSIFY_DRIVEN_FOUND,
+                                      .parents = bench->driving_parents};
+    bench->driven = (ossify_driven){.struct_size = sizeof bench->driven, .map = bench->map};
+    if (bench->request.verb == OSSIFY_DRIVE) {
+        bench->answer.rig.correctives = 0; /* they are solved anew */
+        bench->request.options = &bench->driving;
+        bench->request.result = &bench->driven;
+    }
+}
+
+/* Corrections that came from somewhere. */
+static void give_space(Bench *bench) {
+    const int64_t slots = K * bench->made.poses.vertex_count;
+    ossify_default_space_fit(&bench->fit);
+    bench->space = (ossify_space){sizeof bench->space, K, 1, bench->space_bones, bench->corrections};
+    for (int64_t i = 0; i < slots; i++) {
+        bench->space_bones[i] = bench->answer.rig.influence_bones[i];
+        bench->corrections[4 * i] = bench->space_bones[i] < 0 ? 0 : (float)(i % 7) * 0.001f;
+    }
+}
+
+static void give_layers(Bench *bench) {
+    ossify_default_compression(&bench->compression);
+    bench->compression.virtual_bones = BONES;
+    bench->compression.masters = bench->compression.influences = 2;
+    bench->layers = (ossify_layers){.struct_size = sizeof bench->layers,
+                                    .virtual_bones = bench->virtual_bones,
+                                    .virtual_weights = bench->virtual_weights,
+                                    .influence_bones = bench->blended_bones,
+                                    .influence_weights = bench->blended_weights};
+    bench->request.options = &bench->compression;
+    bench->request.result = &bench->layers;
+}
+
+/* The rest and a frame are bodies like any others. */
+static void give_bodies(Bench *bench) {
+    bench->bodies = (ossify_bodies){.struct_size = sizeof bench->bodies,
+                                    .known_count = 1,
+                                    .count = 1,
+                                    .parents = bench->parents,
+                                    .known = bench->answer.rig.rest,
+                                    .joints = bench->known_joints,
+                                    .rest = bench->made.truth.rest};
+    bench->placed = (ossify_placed){.struct_size = sizeof bench->placed,
+                                    .joints = bench->placed_joints,
+                                    .vertices = bench->joint_vertices,
+                                    .shares = bench->shares};
+    bench->request.options = &bench->bodies;
+    bench->request.result = &bench->placed;
+}
+
+/* The tube seen from the side: most of it lies on its back. */
+static void give_map(Bench *bench) {
+    const ossify_poses *poses = &bench->made.poses;
+    CHECK(6 * poses->triangle_count <= (int64_t)(sizeof bench->uv / sizeof *bench->uv));
+    for (int64_t i = 0; i < 6 * poses->triangle_count; i++) {
+        bench->uv[i] = bench->made.rest[3 * poses->triangles[i / 2] + i % 2];
+    }
+    ossify_default_unwrapping(&bench->unwrapping);
+    bench->unwrapping.uv = bench->uv;
+    bench->unwrapped = (ossify_unwrapped){.struct_size = sizeof bench->unwrapped, .uv = bench->relaxed};
+    bench->request.options = &bench->unwrapping;
+    bench->request.result = &bench->unwrapped;
+}
+
+static void give_groups(Bench *bench) {
+    bench->fusion = (ossify_fusion){.struct_size = sizeof bench->fusion, .count = 2};
+    bench->groups = (ossify_groups){.struct_size = sizeof bench->groups, .leaders = bench->leaders};
+    bench->request.options = &bench->fusion;
+    bench->request.result = &bench->groups;
+}
+
+static void give_conduct(Bench *bench) {
+    bench->conduct = (ossify_conduct){.struct_size = sizeof bench->conduct,
+                                      .flights = bench->flights,
+                                      .excesses = bench->excesses,
+                                      .drifts = bench->slips,
+                                      .shares = bench->owned,
+                                      .idle = bench->idle,
+                                      .limbs = bench->limbs,
+                                      .foreign = bench->foreign};
+    bench->request.result = &bench->conduct;
+}
+
+static void give_subjects(Bench *bench) {
+    bench->subjects = (ossify_subjects){.struct_size = sizeof bench->subjects,
+                                        .count = 1,
+                                        .rest = bench->made.truth.rest,
+                                        .subject = bench->subject};
+    bench->united = (ossify_united){.struct_size = sizeof bench->united, .rest = bench->united_rest};
+    bench->request.options = &bench->subjects;
+    bench->request.result = &bench->united;
 }
 
 static Bench *bench_open(int64_t verb) {
@@ -115,11 +244,31 @@ static Bench *bench_open(int64_t verb) {
                                       .settings = &bench->settings,
                                       .rig = &bench->answer.rig,
                                       .skeleton = &bench->skeleton,
+                                      .space = &bench->space,
                                       .evaluation = &bench->evaluation,
                                       .options = options_of(bench, verb),
                                       .result = &bench->result};
+    give_space(bench);
     if (verbs_find(verb)->reads & READS_FIELDS) {
         give_correctives(bench);
+    }
+    if (verb == OSSIFY_COMPRESS) {
+        give_layers(bench);
+    }
+    if (verb == OSSIFY_UNITE) {
+        give_subjects(bench);
+    }
+    if (verb == OSSIFY_PLACE_JOINTS) {
+        give_bodies(bench);
+    }
+    if (verb == OSSIFY_UNWRAP) {
+        give_map(bench);
+    }
+    if (verb == OSSIFY_FUSE) {
+        give_groups(bench);
+    }
+    if (verb == OSSIFY_INSPECT) {
+        give_conduct(bench);
     }
     return bench;
 }
@@ -138,7 +287,22 @@ static void check_same(const Bench *a, const Bench *b) {
     CHECK(memcmp(a->drifts, b->drifts, sizeof a->drifts) == 0);
     CHECK(memcmp(a->costs, b->costs, sizeof a->costs) == 0);
     CHECK(memcmp(a->gains, b->gains, sizeof a->gains) == 0);
+    CHECK(memcmp(a->leaders, b->leaders, sizeof a->leaders) == 0);
+    CHECK(memcmp(a->flights, b->flights, sizeof a->flights) == 0);
+    CHECK(memcmp(a->foreign, b->foreign, sizeof a->foreign) == 0);
     CHECK(a->corrected.bare_erms == b->corrected.bare_erms);
+    CHECK(memcmp(a->virtual_weights, b->virtual_weights, sizeof a->virtual_weights) == 0);
+    CHECK(memcmp(a->blended_weights, b->blended_weights, sizeof a->blended_weights) == 0);
+    CHECK(memcmp(a->placed_joints, b->placed_joints, sizeof a->placed_joints) == 0);
+    CHECK(memcmp(a->united_rest, b->united_rest, sizeof a->united_rest) == 0);
+    CHECK(memcmp(a->shares, b->shares, sizeof a->shares) == 0);
+    CHECK(a->layers.count == b->layers.count && a->layers.delta == b->layers.delta);
+    CHECK(memcmp(a->relaxed, b->relaxed, sizeof a->relaxed) == 0);
+    CHECK(a->unwrapped.stretch == b->unwrapped.stretch && a->unwrapped.islands == b->unwrapped.islands);
+    CHECK(memcmp(a->space_bones, b->space_bones, sizeof a->space_bones) == 0);
+    CHECK(memcmp(a->corrections, b->corrections, sizeof a->corrections) == 0);
+    CHECK(memcmp(a->map, b->map, sizeof a->map) == 0);
+    CHECK(a->driven.whole_erms == b->driven.whole_erms && a->driven.form == b->driven.form);
     CHECK(memcmp(a->vertex_error, b->vertex_error, sizeof a->vertex_error) == 0);
     CHECK(a->evaluation.erms == b->evaluation.erms &&
           a->evaluation.worst_vertex == b->evaluation.worst_vertex);
@@ -228,12 +392,18 @@ static Spoilt spoil(Bench *bench, int what) {
         if (rig->correctives > 0) {
             rig->fields[4] = NAN;
         }
-        return (Spoilt){READS_FIELDS, "fields[0][1][1] is nan"};
+        return (Spoilt){rig->correctives > 0 ? READS_FIELDS : 0, "fields[0][1][1] is nan"};
     case 12:
         if (rig->correctives > 0) {
             rig->coefficients[FIELDS] = -INFINITY;
         }
         return (Spoilt){READS_COEFFICIENTS, "coefficients[1][0] is -inf"};
+    case 13:
+        bench->space_bones[2 * K] = BONES;
+        return (Spoilt){READS_SPACE, "space.bones[2][0] is 4"};
+    case 14:
+        bench->corrections[4 * (2 * K + 1) + 3] = NAN;
+        return (Spoilt){READS_SPACE, "space.corrections[2][1][3] is nan"};
     default:
         return (Spoilt){0, NULL};
     }

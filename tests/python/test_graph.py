@@ -121,8 +121,8 @@ def test_an_import_leads_to_the_file_that_holds_it(tree):
 
 def test_the_calls_are_those_of_the_symbol_tables():
     folders = list((ROOT / "build" / "release").glob("*/native"))
-    if not folders or not shutil.which("nm"):
-        pytest.skip("there are no objects, or no nm to read them")
+    assert folders, "the library's objects are gone: make lib"
+    assert shutil.which("nm"), "nm, which comes with every C compiler, is not there"
     objects = max(
         folders, key=lambda folder: max((os.path.getmtime(o) for o in folder.rglob("*.o")), default=0)
     )

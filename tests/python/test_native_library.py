@@ -14,17 +14,22 @@ from native import header
 
 ROOT = Path(__file__).resolve().parents[2]
 WORDS = {
-    "DECOMPOSE EVALUATE CONNECT ARTICULATE BONE_COSTS ADD_BONE PRUNE_WEIGHTS SMOOTH_WEIGHTS CORRECT": (
-        header.VERBS
-    ),
+    "DECOMPOSE EVALUATE CONNECT ARTICULATE BONE_COSTS ADD_BONE PRUNE_WEIGHTS SMOOTH_WEIGHTS CORRECT"
+    " ANIMATION_SPACE COMPRESS DRIVE PLACE_JOINTS UNWRAP FUSE INSPECT UNITE": header.VERBS,
     "RIGID FLEXIBLE": native.BONE_KINDS,
     "DRAFT NORMAL BEST": native.QUALITIES,
-    "REST_FIXED REST_KEPT REST_FREE": native.REST_MODES,
+    "REST_FIXED REST_KEPT REST_FREE REST_SMOOTH": native.REST_MODES,
     "BUDGET_NONE BUDGET_RMS BUDGET_MAXIMUM BUDGET_PARTS": native.BUDGET_KINDS,
-    "STAGE_PREPARE STAGE_START STAGE_EXPLORE STAGE_REFINE STAGE_FINISH STAGE_SKELETON STAGE_CORRECT": (
-        native.STAGES
-    ),
+    "STAGE_PREPARE STAGE_START STAGE_EXPLORE STAGE_REFINE STAGE_FINISH STAGE_SKELETON STAGE_CORRECT"
+    " STAGE_SPACE STAGE_COMPRESS STAGE_UNWRAP": native.STAGES,
+    "SPACE_OWN SPACE_PADDED": native.SPACE_BONES,
+    "SPACE_CORRECTIONS SPACE_POSITIONS": native.SPACE_FORMS,
+    "SOURCE_WEIGHTS SOURCE_POSES": native.SOURCES,
+    "COMPRESS_EXACT COMPRESS_PRINTED": native.METHODS,
+    "UNWRAP_ISOMETRIC UNWRAP_CONFORMAL": native.UNWRAP_METHODS,
+    "UNWRAP_KEPT UNWRAP_PACKED": native.UNWRAP_PLACES,
     "SUPPORT_WHOLE SUPPORT_JOINTS": native.SUPPORTS,
+    "DRIVEN_WHOLE DRIVEN_JOINTS DRIVEN_FOUND": native.DRIVEN_FORMS,
     "RELOCATE_NONE RELOCATE_SOME RELOCATE_ALL": native.RELOCATIONS,
     "JOINT_ROOT JOINT_BALL JOINT_HINGE JOINT_STIFF JOINT_LOOSE": native.JOINT_KINDS,
     "SYMMETRY_NONE SYMMETRY_FOUND SYMMETRY_GIVEN": native.SYMMETRIES,
@@ -44,7 +49,15 @@ def c_numbers(tmp_path_factory):
         prints.append(f'printf("{struct} %zu\\n", sizeof({struct}));')
         for name, *_ in mirror._fields_:
             prints.append(f'printf("{struct}.{name} %zu\\n", offsetof({struct}, {name}));')
-    constants = ["MESSAGE_LENGTH", "MAX_INFLUENCES", "MAX_BONES", "MAX_CORRECTIVES", "STAGES"]
+    constants = [
+        "MESSAGE_LENGTH",
+        "MAX_INFLUENCES",
+        "MAX_BONES",
+        "MAX_CORRECTIVES",
+        "MAX_VIRTUAL_BONES",
+        "MAX_BLENDED",
+        "STAGES",
+    ]
     constants += ["GIVEN_TRANSFORMS", "GIVEN_WEIGHTS", *native.Status.__members__]
     constants += " ".join(WORDS).split()
     prints += [f'printf("{name} %d\\n", (int)OSSIFY_{name});' for name in constants]
@@ -75,6 +88,8 @@ def test_constants_are_those_of_the_header(c_numbers):
     assert native.MAX_INFLUENCES == c_numbers["MAX_INFLUENCES"]
     assert native.MAX_BONES == c_numbers["MAX_BONES"]
     assert native.MAX_CORRECTIVES == c_numbers["MAX_CORRECTIVES"]
+    assert native.MAX_VIRTUAL_BONES == c_numbers["MAX_VIRTUAL_BONES"]
+    assert native.MAX_BLENDED == c_numbers["MAX_BLENDED"]
     assert len(native.STAGES) == c_numbers["STAGES"]
     assert header.GIVEN_TRANSFORMS == c_numbers["GIVEN_TRANSFORMS"]
     assert header.GIVEN_WEIGHTS == c_numbers["GIVEN_WEIGHTS"]

@@ -51,6 +51,7 @@ def calls():
             "settings": settings,
             "stretch": False,
             "held_joints": None,
+            "stiffness": None,
         },
         "connect": {
             "rig": rig,
@@ -60,7 +61,7 @@ def calls():
         },
         "bone_costs": {**motion, "settings": settings},
         "add_bone": {**motion, "vertex": 3, "split": None, "settings": settings},
-        "evaluate": {**motion, "replay": True},
+        "evaluate": {**motion, "replay": True, "space": None},
         "correct": {
             **motion,
             "correction": native.Correction(count=1),
@@ -68,6 +69,45 @@ def calls():
             "parents": None,
             "held_coefficients": None,
         },
+        "drive": {
+            **motion,
+            "parents": np.full(rig.bones, -1, np.int32),
+            "driving": native.Driving(count=1),
+            "settings": settings,
+        },
+        "animation_space": {
+            **motion,
+            "fit": native.SpaceFit(),
+            "settings": settings,
+            "space": native.animation_space(**motion, settings=settings)[1],
+        },
+        "compress": {**motion, "compression": native.Compression(virtual_bones=3), "settings": settings},
+        "unite": {
+            "rest": [motion["rest"]],
+            "frames": motion["frames"],
+            "subject": [0] * len(motion["frames"]),
+            "triangles": motion["triangles"],
+            "settings": settings,
+            "joined": True,
+            "rig": rig,
+        },
+        "place_joints": {
+            "rig": rig,
+            "parents": [-1, *range(rig.bones - 1)],
+            "known": [motion["rest"]],
+            "joints": [np.zeros((rig.bones, 3))],
+            "rest": [motion["rest"]],
+            "triangles": motion["triangles"],
+            "settings": settings,
+        },
+        "unwrap": {
+            **{name: motion[name] for name in ("rest", "frames", "triangles")},
+            "uv": eel.rest[eel.triangles][:, :, :2],
+            "unwrapping": native.Unwrapping(iterations=1),
+            "settings": settings,
+        },
+        "fuse": {**motion, "count": 0, "settings": settings},
+        "inspect": {**motion, "skeleton": skeleton, "settings": settings},
         "prune_weights": {**motion, "influences": 2, "settings": settings},
         "smooth_weights": {**motion, "budget": 0.1, "influences": 4, "rounds": 1, "settings": settings},
     }
@@ -78,8 +118,8 @@ def spoilt(noun):
     if dataclasses.is_dataclass(noun):
         names = [field.name for field in dataclasses.fields(noun)]
         replace = dataclasses.replace
-    elif isinstance(noun, native.Skeleton):
-        names, replace = noun._fields, native.Skeleton._replace
+    elif isinstance(noun, (native.Skeleton, native.Space)):
+        names, replace = noun._fields, type(noun)._replace
     else:
         return
     for name in names:
@@ -102,8 +142,9 @@ def refused_in_words(act):
 
 
 VERBS = (
-    "decompose articulate connect bone_costs add_bone evaluate correct prune_weights smooth_weights".split()
-)
+    "decompose articulate connect bone_costs add_bone evaluate correct drive animation_space compress"
+    " fuse inspect place_joints prune_weights smooth_weights unite unwrap"
+).split()
 
 
 @pytest.mark.filterwarnings("ignore")  # of NumPy, about some of them

@@ -82,7 +82,8 @@ def read(mesh, version="0.1.0", ours="0.1.0"):
     stored.names_by_number(mesh)
     stored.columns(mesh, MESHES)
     merges = [stored_merges.merge(mesh, name, WIDTH) for name in stored_merges.merge_names(mesh)]
-    return stored.notes(mesh, MESHES), stored.looks(mesh), stored_merges.merged(mesh), merges
+    notes = stored.notes(mesh, MESHES, np.arange(FRAMES))
+    return notes, stored.looks(mesh), stored_merges.merged(mesh), merges
 
 
 def test_what_is_stored_comes_back():

@@ -37,7 +37,7 @@ def make(**chosen):
 
 def another(**chosen):
     movers = {obj.name for obj in bpy.data.objects}
-    body, bones = scenes.creature(**chosen)
+    body, bones = scenes.creature(fineness=2, **chosen)
     scenes.select(body)
     for obj in bpy.data.objects:
         if obj.type == "ARMATURE" and obj.name not in movers:

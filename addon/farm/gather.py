@@ -1,0 +1,182 @@
+"""What came of a job: FOLDER/report.html, one page with all in it, and FOLDER/report.json for programs.
+
+A row for each task with its figures and its picture, the error of its frames as a line; of a sweep the error
+against what was swept. A task that left no report was killed or has not run, and is told as such.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import html
+import json
+import math
+import re
+from pathlib import Path
+
+from ..base import whole
+from .job import Job, Task
+
+PAGE, FIGURES = "report.html", "report.json"
+_BYTES = 1 << 28
+_PLOT = 260, 60  # pixels of a small one
+_HEADS = ("shot", "bones", "error, RMS", "largest", "file", "time", "frames", "")
+_STYLE = """
+body { font: 15px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 1200px; padding: 0 1em }
+h1 { font-size: 1.5em } table { border-collapse: collapse; width: 100% }
+th, td { text-align: right; padding: .35em .7em; border-bottom: 1px solid #ddd; vertical-align: middle }
+th:first-child, td:first-child { text-align: left } td.failed { text-align: left; color: #a40000 }
+svg { overflow: visible } img { max-width: 260px; display: block; border-radius: 4px }
+.line { fill: none; stroke: #2060b0; stroke-width: 1.5 } .dot { fill: #2060b0 } .axis { stroke: #bbb }
+text { font-size: 11px; fill: #555 } small { color: #666 }
+"""
+
+
+def record_of(job: Job, task: Task) -> dict:
+    """As `convert --report` wrote it for the one input; or why there is none."""
+    path = job.report_of(task)
+    nothing = {"input": task.input, "ok": False}
+    try:
+        if path.stat().st_size > _BYTES:
+            raise ValueError
+        record = json.loads(path.read_text(encoding="utf-8"))["inputs"][0]
+        if not isinstance(record, dict) or not isinstance(record["ok"], bool):
+            raise TypeError
+        return record
+    except FileNotFoundError:
+        return {**nothing, "error": "It left no report: it was killed, or has not run yet."}
+    except OSError as error:
+        return {**nothing, "error": f"{path} cannot be read: {error.strerror or error}."}
+    except (ValueError, TypeError, KeyError, IndexError, RecursionError):
+        return {**nothing, "error": f"{path} is damaged: run the task again."}
+
+
+def _numbers(values) -> list[float]:
+    values = values if isinstance(values, list) else []
+    return [float(v) for v in values if isinstance(v, (int, float)) and math.isfinite(v)]
+
+
+def _number(record: dict, name: str) -> float | None:
+    found = _numbers([record.get(name)])
+    return found[0] if found else None
+
+
+def _errors(record: dict) -> list[float]:
+    """Of each frame, in percent of the size."""
+    size = _number(record, "size")
+    clips = record.get("clips") if isinstance(record.get("clips"), list) else []
+    found = [v for clip in clips if isinstance(clip, dict) for v in _numbers(clip.get("frame_error"))]
+    return [100 * v / size for v in found] if size else []
+
+
+def _points(xs: list[float], ys: list[float], wide: float, high: float) -> list[tuple[float, float]]:
+    least, most, top = min(xs), max(xs), max(ys) or 1.0
+    span = (most - least) or 1.0
+    return [(wide * (x - least) / span, high * (1 - y / top)) for x, y in zip(xs, ys, strict=True)]
+
+
+def _line(points: list[tuple[float, float]], wide: float, high: float) -> str:
+    """Through the points, over an axis."""
+    places = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    axis = f'<line class="axis" x1="0" y1="{high}" x2="{wide}" y2="{high}"/>'
+    return f'{axis}<polyline class="line" points="{places}"/>'
+
+
+def _plot(ys: list[float]) -> str:
+    if len(ys) < 2:
+        return ""
+    line = _line(_points([*map(float, range(len(ys)))], ys, *_PLOT), *_PLOT)
+    title = f"<title>error of each frame, at most {max(ys):.3g} %</title>"
+    return f'<svg width="{_PLOT[0]}" height="{_PLOT[1]}" role="img">{title}{line}</svg>'
+
+
+def _swept(task: Task) -> float | None:
+    found = re.search(r"(-?[\d.]+(?:e-?\d+)?)$", task.setting)
+    with contextlib.suppress(ValueError):
+        return float(found.group(1)) if found else None
+    return None
+
+
+def _text(x: float, y: float, value: float) -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="middle">{value:.3g}</text>'
+
+
+def _curve(job: Job, records: list[dict]) -> str:
+    """Of a sweep over numbers: error against what was swept."""
+    both = [(_swept(t), _number(r, "rms_percent")) for t, r in zip(job.tasks, records, strict=True)]
+    both = sorted((x, y) for x, y in both if x is not None and y is not None)
+    if len(both) < 2 or any(task.setting == "" for task in job.tasks):
+        return ""
+    wide, high = 640, 240
+    points = _points([x for x, _ in both], [y for _, y in both], wide, high)
+    marks = [
+        f'<circle class="dot" cx="{px:.1f}" cy="{py:.1f}" r="3"/>'
+        + _text(px, high + 16, x)
+        + _text(px, py - 8, y)
+        for (px, py), (x, y) in zip(points, both, strict=True)
+    ]
+    box = f'width="{wide + 60}" height="{high + 50}" viewBox="-30 -20 {wide + 60} {high + 50}"'
+    line = _line(points, wide, high)
+    return f"<h2>Error in percent of the size</h2><svg {box}>{line}{''.join(marks)}</svg>"
+
+
+def _picture(path: Path) -> str:
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return ""
+    return f'<img alt="the rig" src="data:image/png;base64,{base64.b64encode(data).decode()}">'
+
+
+def _shown(value: float | None, form: str = ".3g", unit: str = "") -> str:
+    return "" if value is None else f"{value:{form}}{unit}"
+
+
+def _seconds(record: dict) -> float | None:
+    seconds = record.get("seconds")
+    return sum(_numbers(list(seconds.values()))) if isinstance(seconds, dict) else None
+
+
+def _cells(job: Job, task: Task, record: dict) -> str:
+    if not record["ok"]:
+        return f'<td class="failed" colspan="7">{html.escape(str(record.get("error")))}</td>'
+    weight = _number(record, "bytes")
+    cells = (
+        _shown(_number(record, "bones"), ".0f"),
+        _shown(_number(record, "rms_percent"), ".3g", " %"),
+        _shown(_number(record, "maximum_percent"), ".3g", " %"),
+        _shown(None if weight is None else weight / 1000, ",.0f", " kB"),
+        _shown(_seconds(record), ".1f", " s"),
+        _plot(_errors(record)),
+        _picture(job.picture_of(task)),
+    )
+    return "".join(f"<td>{cell}</td>" for cell in cells)
+
+
+def _row(job: Job, task: Task, record: dict) -> str:
+    name = f"{html.escape(task.name)}<br><small>{html.escape(task.setting or task.input)}</small>"
+    return f"<tr><td>{name}</td>{_cells(job, task, record)}</tr>"
+
+
+def page(job: Job, records: list[dict]) -> str:
+    rows = "\n".join(_row(job, task, record) for task, record in zip(job.tasks, records, strict=True))
+    failed = sum(not record["ok"] for record in records)
+    told = f"{len(records) - failed} of {len(records)} are there" + (f", {failed} failed" if failed else "")
+    title, heads = html.escape(job.title), "".join(f"<th>{head}</th>" for head in _HEADS)
+    return (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Ossify: {title}</title>'
+        f"<style>{_STYLE}</style></head><body><h1>{title}</h1><p>{told}.</p>{_curve(job, records)}"
+        f"<table><thead><tr>{heads}</tr></thead><tbody>\n{rows}\n</tbody></table></body></html>\n"
+    )
+
+
+def gather(job: Job) -> list[dict]:
+    """Writes both; the record of each task."""
+    records = [record_of(job, task) for task in job.tasks]
+    told = [
+        {"task": task.name, "setting": task.setting, **record}
+        for task, record in zip(job.tasks, records, strict=True)
+    ]
+    whole.write_text(job.folder / PAGE, page(job, records))
+    whole.write_text(job.folder / FIGURES, json.dumps({"title": job.title, "tasks": told}, indent=1) + "\n")
+    return records

@@ -1,0 +1,110 @@
+"""The list of tasks that every scheduler's job points to: FOLDER/job.json, tasks numbered from 0.
+
+A task is one call of `convert`: an input, an output and flags. It may run twice, on any machine, and be
+killed at any moment: outputs and reports are whole or not there.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from pathlib import Path
+
+from ..base import whole
+from ..base.refusal import Refusal
+from ..base.words import counted
+
+FILE = "job.json"
+MOST_TASKS = 100_000
+_BYTES = 1 << 28
+
+
+@dataclasses.dataclass(frozen=True)
+class Task:
+    name: str  # of its report and its output, without ending
+    input: str
+    output: str
+    flags: list[str]
+    setting: str = ""  # in a sweep: what differs, for people
+
+
+@dataclasses.dataclass(frozen=True)
+class Job:
+    folder: Path
+    title: str
+    tasks: list[Task]
+
+    @property
+    def file(self) -> Path:
+        return self.folder / FILE
+
+    def report_of(self, task: Task) -> Path:
+        return self.folder / "reports" / f"{task.name}.json"
+
+    def picture_of(self, task: Task) -> Path:
+        return self.folder / "pictures" / f"{task.name}.png"
+
+
+def _plain(name: str) -> str:
+    """As a part of a file's name, anywhere."""
+    return re.sub(r"[^\w.-]+", "_", name).strip("._") or "shot"
+
+
+def of_shots(folder: Path, inputs: list[Path], ending: str, flags: list[str]) -> Job:
+    """A task for each input."""
+    names = [_plain(path.stem) for path in inputs]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise Refusal(f"Two shots are named {twice}: rename one, their rigs would be one file.")
+    tasks = [
+        Task(name, str(path.absolute()), str(folder / f"{name}{ending}"), flags)
+        for name, path in zip(names, inputs, strict=True)
+    ]
+    return Job(folder, counted(len(tasks), "shot"), tasks)
+
+
+def of_sweep(folder: Path, path: Path, ending: str, flags: list[str], axis: str, values: list[str]) -> Job:
+    """A task for each value of one setting. axis: its flag without dashes"""
+    name = _plain(path.stem)
+    tasks = [
+        Task(
+            f"{name}-{axis}-{_plain(value)}",
+            str(path.absolute()),
+            str(folder / f"{name}-{axis}-{_plain(value)}{ending}"),
+            [*flags, f"--{axis}", value],
+            f"{axis} {value}",
+        )
+        for value in values
+    ]
+    return Job(folder, f"{path.name}, {counted(len(tasks), 'setting')}", tasks)
+
+
+def write(job: Job) -> None:
+    if len(job.tasks) > MOST_TASKS:
+        raise Refusal(f"{len(job.tasks)} tasks are too many for one job: give at most {MOST_TASKS}.")
+    for folder in (job.folder, job.folder / "reports", job.folder / "pictures"):
+        folder.mkdir(parents=True, exist_ok=True)
+    record = {"title": job.title, "tasks": [dataclasses.asdict(task) for task in job.tasks]}
+    whole.write_text(job.file, json.dumps(record, indent=1) + "\n")
+
+
+def _task_of(record) -> Task:
+    task = Task(**record)
+    texts = [task.name, task.input, task.output, task.setting, *task.flags]
+    if not all(isinstance(text, str) for text in texts) or task.name != _plain(task.name):
+        raise TypeError
+    return task
+
+
+def read(path: Path) -> Job:
+    try:
+        if path.stat().st_size > _BYTES:
+            raise ValueError
+        record = json.loads(path.read_text(encoding="utf-8"))
+        tasks = [_task_of(item) for item in record["tasks"]]
+        return Job(path.absolute().parent, str(record["title"]), tasks)
+    except OSError as error:
+        raise Refusal(f"{path} cannot be read: {error.strerror or error}.") from None
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        raise Refusal(f"{path} is no job of Ossify's: write it again with `farm` or `sweep`.") from None

@@ -1,0 +1,1 @@
+"""UV maps for a whole motion."""

@@ -1,0 +1,33 @@
+/* fair.h - a pass in which neighbours shall miss in the same way; see fair.c. */
+#ifndef OSSIFY_FAIR_H
+#define OSSIFY_FAIR_H
+
+#include "descent/vertex.h"
+
+/* The norm r'Sr of a problem, and residuals in it. */
+typedef struct Fair {
+    double tie;      /* mu / mean number of neighbours */
+    double beside;   /* mean number of neighbours */
+    int colours;     /* vertices of one colour are no neighbours */
+    int *first;      /* [colours + 1] in */
+    int *order;      /* [v] the vertices, colour by colour */
+    float *residual; /* [v][3F] replayed less observed */
+    double *whole;   /* room for Moments.whole, */
+    double *lane_whole;
+    double *turned; /* [4 capacity][3F] transforms, a column of all frames in a row */
+    double *gram;   /* [4 bones][4 bones] G[b,c] */
+    int fresh;      /* 1: residuals and `turned` are those of the model as it is */
+    int turns;      /* passes so far: each goes through the colours the other way round */
+} Fair;
+
+/* 0 when memory is out. */
+int fair_make(Call *call, const Problem *problem, const Model *model, const Moments *moments, double fairness,
+              Fair *fair);
+/* r'Sr and the rest pose's own term of a model as it is, -1 when memory is out. */
+double fair_value(Call *call, const Problem *problem, Model *model, Moments *moments, const PassPlan *plan,
+                  Fair *fair);
+/* As pass_run, in the norm; moments go out in it, too. */
+double fair_pass(Call *call, const Problem *problem, Model *model, Moments *moments, const PassPlan *plan,
+                 Fair *fair);
+
+#endif

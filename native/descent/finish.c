@@ -1,0 +1,119 @@
+/* finish.c - the last iterations: bones and regions as plain least squares found them descend in a norm that
+ * sees cracks (fair.c).
+ *
+ * Regions first move by LOCAL_HOPS now and then. Then islands are barred, and stay barred, little by little while
+ * weights and bones follow: all in one cut would leave cracks behind, where a bone that many vertices had a little of
+ * is gone at once. */
+#include "descent/finish.h"
+
+#include "descent/tolerances.h"
+
+static const double REST_STIFFNESS = 100; /* of a rest pose that moves as a smooth field */
+
+/* Iterations: while regions move, while islands are barred, and then. */
+typedef struct FinishEffort {
+    int moving, barring, settling;
+} FinishEffort;
+
+static const FinishEffort FINISHES[3] = {
+    [OSSIFY_DRAFT] = {.moving = 2, .barring = 2, .settling = 1},
+    [OSSIFY_NORMAL] = {.moving = 8, .barring = 6, .settling = 3},
+    [OSSIFY_BEST] = {.moving = 30, .barring = 12, .settling = 8},
+};
+
+int finish_is_due(const ossify_settings *settings) {
+    return settings->fairness > 0 || settings->rest_mode == OSSIFY_REST_SMOOTH;
+}
+
+int finish_share(const ossify_settings *settings) {
+    return finish_is_due(settings) ? (int)(settings->iterations / 2) : 0;
+}
+
+static FinishEffort effort_of(const ossify_settings *settings) {
+    FinishEffort effort = FINISHES[settings->quality];
+    if (settings->iterations > 0) {
+        const int share = finish_share(settings);
+        effort.moving = share - share / 2;
+        effort.barring = share / 2 - share / 4;
+        effort.settling = share / 4;
+    }
+    return effort;
+}
+
+static int tell(Descent *descent) {
+    Call *call = descent->call;
+    call->progress.iterations = descent->iterations;
+    call->progress.erms =
+        problem_erms(descent->problem, model_squared_error(descent->problem, descent->model));
+    return call_poll(call, -1);
+}
+
+static int look_at_regions(Descent *descent) {
+    descent->plan.candidates = descent->locality.candidates;
+    descent->plan.bytes = descent->locality.bytes;
+    return locality_update(descent->call, descent->problem, descent->model, 0, LOCAL_HOPS,
+                           &descent->locality);
+}
+
+static int move_regions(Descent *descent, int rounds) {
+    for (int i = 0; i < rounds; i++) {
+        if ((descent->local && !look_at_regions(descent)) || descent_step(descent) < 0 || tell(descent)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static int bar_islands(Descent *descent, int rounds) {
+    if (!look_at_regions(descent)) {
+        return 0;
+    }
+    for (int i = 0; i < rounds; i++) {
+        if (locality_strip(descent->call, descent->problem, descent->model, 0, &descent->locality) < 0 ||
+            descent_step(descent) < 0 || tell(descent)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Nothing strays, nothing is faint; and bones and weights once more for what is left. */
+static int settle(Descent *descent, int rounds) {
+    if (!descent_clean(descent)) {
+        return 0;
+    }
+    if (rounds == 0) {
+        return 1;
+    }
+    descent_keep(descent);
+    descent_restart(descent);
+    return descent_round(descent, rounds, 0, 0) != DESCENT_STOPPED;
+}
+
+static void let_rest_move(Descent *descent) {
+    if (descent->call->settings->rest_mode == OSSIFY_REST_SMOOTH && descent->problem->rest_given) {
+        descent->plan.solve_rest = 1;
+        descent->plan.rest_pull = 1;
+        descent->plan.rest_stiffness = REST_STIFFNESS;
+    }
+}
+
+int finish_run(Descent *descent) {
+    Call *call = descent->call;
+    const FinishEffort effort = effort_of(call->settings);
+    ArenaPiece *mark = arena_mark(&call->arena);
+    Fair fair;
+    int done =
+        fair_make(call, descent->problem, descent->model, &descent->moments, call->settings->fairness, &fair);
+    descent->fair = &fair;
+    descent->frozen = 1;
+    let_rest_move(descent);
+    descent_restart(descent);
+    done = done && move_regions(descent, effort.moving) &&
+           (!descent->local || (bar_islands(descent, effort.barring) && settle(descent, effort.settling)));
+    descent->frozen = 0;
+    descent->fair = NULL;
+    descent->moments.whole = NULL;
+    arena_return(&call->arena, mark);
+    return done;
+}

@@ -1,0 +1,225 @@
+/* inspect.c - what an animator sees of a skeleton that plays, and the error does not tell.
+ *
+ *     flight    max over frames of the distance from the posed head M_bf c_b to the nearest observed vertex that the
+ *               bone is strongest on; of a bone that is strongest nowhere, to the nearest at all
+ *     excess    the same less the distance in rest: a deep joint of a torso is far from the skin without flying
+ *     idle      strongest on less than a thousandth of the vertices
+ *     drift     rms over frames of |(M_b - M_p) c~_b|
+ *     foreign   on the way to the torso, the largest bone in no limb, there is a bone of another limb (limbs.c); a bone
+ *               is in the limb that has most of the surface it is strongest on, if that is more than half
+ *
+ * The papers measure none of that. */
+#include "skeleton/inspect.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/sentence.h"
+#include "skeleton/body.h"
+#include "skeleton/limbs.h"
+
+static const double IDLE = 1e-3; /* of the vertices */
+
+typedef struct Look {
+    Call *call;
+    const ossify_poses *poses;
+    const ossify_rig *rig;
+    const ossify_skeleton *skeleton;
+    ossify_conduct *conduct;
+    Body body;
+    int *count;   /* [bones] vertices that it is strongest on */
+    double *area; /* [bones] and their area */
+    int *limb;    /* [v] */
+    int limbs;
+} Look;
+
+static void count_owned(Look *look) {
+    for (int v = 0; v < look->body.vertices; v++) {
+        look->count[look->body.owner[v]]++;
+        look->area[look->body.owner[v]] += look->body.area[v];
+    }
+}
+
+static double square_to(const float *p, const double x[3]) {
+    double sum = 0;
+    for (int i = 0; i < 3; i++) {
+        sum += ((double)p[i] - x[i]) * ((double)p[i] - x[i]);
+    }
+    return sum;
+}
+
+/* To the nearest of the bone's own among the points [v][3], or of all. */
+static double nearest(const Look *look, int b, const float *points, const double x[3]) {
+    double least = INFINITY;
+    for (int64_t v = 0; v < look->poses->vertex_count; v++) {
+        if (look->body.owner[v] == b || look->count[b] == 0) {
+            least = fmin(least, square_to(points + 3 * v, x));
+        }
+    }
+    return sqrt(least);
+}
+
+static void move(const double *m, const double c[3], double x[3]) {
+    for (int i = 0; i < 3; i++) {
+        x[i] = m[4 * i] * c[0] + m[4 * i + 1] * c[1] + m[4 * i + 2] * c[2] + m[4 * i + 3];
+    }
+}
+
+static void inspect_bone(void *user, int b, int worker) {
+    const Look *look = user;
+    const ossify_rig *rig = look->rig;
+    const double *c = look->skeleton->joints + 3 * b, percent = 100 / look->body.unit;
+    const int parent = look->skeleton->parents[b];
+    const int64_t vertices = look->poses->vertex_count, frames = look->poses->frame_count;
+    double most = 0, square = 0;
+    for (int64_t f = 0; f < frames; f++) {
+        const double *m = rig->transforms + 12 * f * rig->bone_capacity;
+        double own[3], other[3];
+        if (worker == 0 ? call_poll(look->call, -1) : atomic_load(&look->call->cancelled)) {
+            return;
+        }
+        move(m + 12 * b, c, own);
+        move(m + 12 * (parent < 0 ? b : parent), c, other);
+        most = fmax(most, nearest(look, b, look->poses->frames + 3 * f * vertices, own));
+        for (int i = 0; i < 3; i++) {
+            square += (own[i] - other[i]) * (own[i] - other[i]);
+        }
+    }
+    look->conduct->flights[b] = percent * most;
+    look->conduct->excesses[b] = percent * fmax(0, most - nearest(look, b, rig->rest, c));
+    look->conduct->drifts[b] = percent * sqrt(square / (double)frames);
+    look->conduct->shares[b] = (double)look->count[b] / (double)vertices;
+    look->conduct->idle[b] = look->count[b] < IDLE * (double)vertices;
+}
+
+/* The limb that has more than half of what the bone owns. */
+static int limb_of(const Look *look, int b, double *room) {
+    memset(room, 0, (size_t)look->limbs * sizeof *room);
+    for (int v = 0; v < look->body.vertices; v++) {
+        if (look->body.owner[v] == b && look->limb[v] >= 0) {
+            room[look->limb[v]] += look->body.area[v];
+        }
+    }
+    for (int i = 0; i < look->limbs; i++) {
+        if (room[i] > 0.5 * look->area[b]) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+static int find_torso(const Look *look) {
+    int torso = -1;
+    for (int b = 0; b < look->rig->bones; b++) {
+        const int limb = look->conduct->limbs[b];
+        const int better = torso < 0 ? 1 : (look->conduct->limbs[torso] >= 0) - (limb >= 0);
+        if (better > 0 || (better == 0 && look->area[b] > look->area[torso])) {
+            torso = b;
+        }
+    }
+    return torso;
+}
+
+static int is_above(const int32_t *parents, int a, int b) {
+    while (b >= 0 && b != a) {
+        b = parents[b];
+    }
+    return b == a;
+}
+
+/* On the way from b to the torso, both ends apart; -1: none. */
+static int stranger(const Look *look, int b, int torso) {
+    const int32_t *parents = look->skeleton->parents, *limbs = look->conduct->limbs;
+    int found = -1;
+    int a = b;
+    for (; a >= 0 && !is_above(parents, a, torso); a = parents[a]) {
+        found = found < 0 && limbs[a] >= 0 && limbs[a] != limbs[b] ? a : found;
+    }
+    for (int c = torso; a >= 0 && c != a && found < 0; c = parents[c]) {
+        found = c != torso && limbs[c] >= 0 && limbs[c] != limbs[b] ? c : -1;
+    }
+    const int turning = a >= 0 && a != b && a != torso && limbs[a] >= 0 && limbs[a] != limbs[b];
+    return found < 0 && turning ? a : found;
+}
+
+/* 0 when the call must end. */
+static int find_limbs(Look *look) {
+    Call *call = look->call;
+    Paths paths;
+    look->limb = arena_take(&call->arena, (size_t)look->body.vertices, sizeof(int));
+    if (!look->limb ||
+        !paths_measure(call, look->poses, look->body.rest, look->body.owner, look->body.bones, &paths)) {
+        return 0;
+    }
+    look->limbs = limbs_find(call, &paths, look->limb);
+    double *room = arena_take(&call->arena, (size_t)(look->limbs + 1), sizeof *room);
+    if (look->limbs < 0 || !room) {
+        return 0;
+    }
+    for (int b = 0; b < look->body.bones; b++) {
+        look->conduct->limbs[b] = limb_of(look, b, room);
+    }
+    return 1;
+}
+
+/* Its arrays are not the caller's before all is well. */
+static int conduct_take(Call *call, int64_t bones, ossify_conduct *conduct) {
+    const size_t n = (size_t)bones;
+    conduct->flights = arena_take(&call->arena, n, sizeof(double));
+    conduct->excesses = arena_take(&call->arena, n, sizeof(double));
+    conduct->drifts = arena_take(&call->arena, n, sizeof(double));
+    conduct->shares = arena_take(&call->arena, n, sizeof(double));
+    conduct->idle = arena_take(&call->arena, n, 1);
+    conduct->limbs = arena_take(&call->arena, n, sizeof(int32_t));
+    conduct->foreign = arena_take(&call->arena, n, sizeof(int32_t));
+    return !call->arena.failed;
+}
+
+static void conduct_keep(int64_t bones, const ossify_conduct *from, ossify_conduct *to) {
+    const size_t n = (size_t)bones;
+    memcpy(to->flights, from->flights, n * sizeof(double));
+    memcpy(to->excesses, from->excesses, n * sizeof(double));
+    memcpy(to->drifts, from->drifts, n * sizeof(double));
+    memcpy(to->shares, from->shares, n * sizeof(double));
+    memcpy(to->idle, from->idle, n);
+    memcpy(to->limbs, from->limbs, n * sizeof(int32_t));
+    memcpy(to->foreign, from->foreign, n * sizeof(int32_t));
+    to->limb_count = from->limb_count;
+    to->torso = from->torso;
+}
+
+int inspect_refuses(const ossify_request *request, ossify_info *info) {
+    const ossify_conduct *conduct = request->result;
+    return sentence_bad_array(info, "conduct.flights", conduct->flights, sizeof(double), "[rig.bones]") ||
+           sentence_bad_array(info, "conduct.excesses", conduct->excesses, sizeof(double), "[rig.bones]") ||
+           sentence_bad_array(info, "conduct.drifts", conduct->drifts, sizeof(double), "[rig.bones]") ||
+           sentence_bad_array(info, "conduct.shares", conduct->shares, sizeof(double), "[rig.bones]") ||
+           sentence_bad_array(info, "conduct.idle", conduct->idle, 1, "[rig.bones]") ||
+           sentence_bad_array(info, "conduct.limbs", conduct->limbs, sizeof(int32_t), "[rig.bones]") ||
+           sentence_bad_array(info, "conduct.foreign", conduct->foreign, sizeof(int32_t), "[rig.bones]");
+}
+
+int64_t inspect(Call *call, const ossify_poses *poses, const ossify_rig *rig, const ossify_skeleton *skeleton,
+                ossify_conduct *conduct) {
+    ossify_conduct found = {.struct_size = sizeof found};
+    Look look = {.call = call, .poses = poses, .rig = rig, .skeleton = skeleton, .conduct = &found};
+    Arena *arena = &call->arena;
+    call_stage(call, OSSIFY_STAGE_SKELETON);
+    look.count = arena_take(arena, (size_t)rig->bones, sizeof(int));
+    look.area = arena_take(arena, (size_t)rig->bones, sizeof(double));
+    if (!conduct_take(call, rig->bones, &found) || !body_make(call, poses, rig, &look.body)) {
+        return call_ended(call);
+    }
+    count_owned(&look);
+    parallel_run(call->pool, (int)rig->bones, inspect_bone, &look);
+    if (atomic_load(&call->cancelled) || !find_limbs(&look)) {
+        return call_ended(call);
+    }
+    found.limb_count = look.limbs;
+    found.torso = find_torso(&look);
+    for (int b = 0; b < rig->bones; b++) {
+        found.foreign[b] = stranger(&look, b, (int)found.torso);
+    }
+    conduct_keep(rig->bones, &found, conduct);
+    return OSSIFY_CONVERGED;
+}

@@ -1,0 +1,125 @@
+/* people.c - several bodies in several poses, of one topology: x[f] ~ sum_b w_b M[f][b] p~[s(f)]. Weights are shared,
+ * transforms belong to the frame, rest poses to the subject s(f) (Hasler et al. 2010, section 3.1).
+ *
+ * Every subject and its frames are measured in diagonals of its own box, so that the large do not outweigh the
+ * small. */
+#include "subjects/people.h"
+
+#include <string.h>
+
+#include "subjects/around.h"
+
+static void centre_of(const float *x, int vertices, double centre[3]) {
+    memset(centre, 0, 3 * sizeof *centre);
+    for (size_t i = 0; i < 3 * (size_t)vertices; i++) {
+        centre[i % 3] += (double)x[i] / vertices;
+    }
+}
+
+static void take(Arena *arena, People *people) {
+    const size_t v = (size_t)people->vertices, f = (size_t)people->frames, s = (size_t)people->subjects;
+    const size_t k = (size_t)people->influences;
+    people->unit = arena_take(arena, s, sizeof(double));
+    people->centre = arena_take(arena, 3 * s, sizeof(double));
+    people->frame_centre = arena_take(arena, 3 * f, sizeof(double));
+    people->x = arena_take(arena, 3 * f * v, sizeof(float));
+    people->given = arena_take(arena, 3 * s * v, sizeof(double));
+    people->rest = arena_take(arena, 3 * s * v, sizeof(double));
+    people->bone = arena_take(arena, v * k, sizeof(int));
+    people->weight = arena_take(arena, v * k, sizeof(double));
+    people->error = arena_take(arena, f, sizeof(double));
+    people->member = arena_take(arena, v * k, sizeof(int));
+    people->share = arena_take(arena, v * k, sizeof(double));
+}
+
+static void read_bodies(const ossify_subjects *subjects, People *people) {
+    const size_t numbers = 3 * (size_t)people->vertices;
+    for (size_t s = 0; s < (size_t)people->subjects; s++) {
+        const float *rest = subjects->rest + s * numbers;
+        double *centre = people->centre + 3 * s;
+        people->unit[s] = around_unit(rest, people->vertices);
+        centre_of(rest, people->vertices, centre);
+        for (size_t i = 0; i < numbers; i++) {
+            people->given[s * numbers + i] = ((double)rest[i] - centre[i % 3]) * people->unit[s];
+        }
+    }
+    memcpy(people->rest, people->given, numbers * (size_t)people->subjects * sizeof(double));
+}
+
+static void read_frames(const ossify_poses *poses, People *people) {
+    const size_t numbers = 3 * (size_t)people->vertices;
+    for (size_t f = 0; f < (size_t)people->frames; f++) {
+        const float *x = poses->frames + f * numbers;
+        double *centre = people->frame_centre + 3 * f;
+        centre_of(x, people->vertices, centre);
+        for (size_t i = 0; i < numbers; i++) {
+            people->x[f * numbers + i] =
+                (float)(((double)x[i] - centre[i % 3]) * people->unit[people->subject[f]]);
+        }
+    }
+}
+
+static int is_wanted(void *user) {
+    return !call_poll(user, -1);
+}
+
+int people_make(Call *call, const ossify_poses *poses, const ossify_subjects *subjects, int influences,
+                People *people) {
+    *people = (People){.call = call,
+                       .vertices = (int)poses->vertex_count,
+                       .frames = (int)poses->frame_count,
+                       .subjects = (int)subjects->count,
+                       .influences = influences,
+                       .subject = subjects->subject};
+    take(&call->arena, people);
+    int *same = arena_take(&call->arena, (size_t)people->vertices, sizeof *same);
+    if (call->arena.failed || call_poll(call, -1)) {
+        return 0;
+    }
+    read_bodies(subjects, people);
+    read_frames(poses, people);
+    for (int v = 0; v < people->vertices; v++) {
+        same[v] = v;
+    }
+    const GraphWatch watch = {is_wanted, call};
+    return graph_of_surface(&call->arena, call->pool, &watch, people->vertices, people->given,
+                            poses->triangle_count, poses->triangles, same, &people->graph);
+}
+
+int people_take_bones(People *people, int bones) {
+    Arena *arena = &people->call->arena;
+    people->bones = bones;
+    people->transform = arena_take(arena, 12 * (size_t)people->frames * (size_t)bones, sizeof(double));
+    people->first = arena_take(arena, (size_t)bones + 1, sizeof(int));
+    return !arena->failed;
+}
+
+void people_list(People *people) {
+    const int slots = people->vertices * people->influences;
+    memset(people->first, 0, ((size_t)people->bones + 1) * sizeof(int));
+    for (int i = 0; i < slots; i++) {
+        if (people->bone[i] >= 0) {
+            people->first[people->bone[i] + 1]++;
+        }
+    }
+    for (int b = 0; b < people->bones; b++) {
+        people->first[b + 1] += people->first[b];
+    }
+    for (int i = 0; i < slots; i++) { /* each first ends where the next began */
+        if (people->bone[i] >= 0) {
+            const int at = people->first[people->bone[i]]++;
+            people->member[at] = i / people->influences;
+            people->share[at] = people->weight[i];
+        }
+    }
+    memmove(people->first + 1, people->first, (size_t)people->bones * sizeof(int));
+    people->first[0] = 0;
+}
+
+double people_error(const People *people) {
+    double sum = 0;
+    for (int f = 0; f < people->frames; f++) {
+        sum += people->error[f];
+    }
+    return sum;
+}

@@ -1,0 +1,17 @@
+/* subjects.h - one skeleton for many bodies (Hasler et al. 2010); see unite.c, place_joints.c. */
+#ifndef OSSIFY_SUBJECTS_H
+#define OSSIFY_SUBJECTS_H
+
+#include "core/call.h"
+
+/* Say what they cannot work with. */
+int subjects_refuses_subjects(const ossify_request *request, ossify_info *info);
+int subjects_refuses_bodies(const ossify_request *request, ossify_info *info);
+/* One rig for several subjects. Returns a status. */
+int64_t subjects_unite(Call *call, const ossify_poses *poses, ossify_rig *rig,
+                       const ossify_subjects *subjects, ossify_united *united);
+/* Joints of bodies whose joints are known, put into others. Returns a status. */
+int64_t subjects_place_joints(Call *call, const ossify_poses *poses, const ossify_rig *rig,
+                              const ossify_bodies *bodies, const ossify_placed *placed);
+
+#endif

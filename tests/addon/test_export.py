@@ -1,0 +1,82 @@
+"""The rig written from the menu as the command line writes it; presets of one's own; the sidebar."""
+
+from pathlib import Path
+
+import bpy
+import builds
+import numpy as np
+import pytest
+import scenes
+from ossify.files import exporting
+from ossify.options import options
+from ossify.ui import panel
+from refits import sheet_rig
+from screens import drawn
+
+
+@pytest.fixture
+def rig():
+    armature = sheet_rig().armature
+    scenes.select(armature)
+    return armature
+
+
+def test_fbx_from_the_menu_is_not_simplified(rig, tmp_path, monkeypatch):
+    seen, write = {}, exporting.write
+    monkeypatch.setattr(exporting, "write", lambda *given: seen.update(given[2]) or write(*given))
+    path = tmp_path / "rig.fbx"
+    assert bpy.ops.ossify.export(kind=".fbx", filepath=str(path)) == {"FINISHED"}
+    assert seen["bake_anim_simplify_factor"] == 0
+    assert not seen["add_leaf_bones"]
+    goal = scenes.seen_frames(rig.children[0], range(1, 9))
+    bpy.ops.wm.read_homefile(use_empty=True)
+    bpy.ops.import_scene.fbx(filepath=str(path), anim_offset=0)
+    mesh = next(obj for obj in bpy.context.scene.objects if obj.type == "MESH")
+    found = scenes.seen_frames(mesh, range(1, 9))
+    assert np.abs(found - goal).max() < 1e-3 * scenes.size_of(goal[0])
+
+
+@pytest.mark.parametrize("kind", [".glb", ".gltf", ".usdc"])
+def test_export_writes_and_leaves_the_scene_as_it_was(rig, tmp_path, kind):
+    if kind == ".usdc":
+        builds.needs("usd")
+    before = scenes.picture()
+    assert bpy.ops.ossify.export(kind=kind, filepath=str(tmp_path / "rig")) == {"FINISHED"}
+    assert (tmp_path / f"rig{kind}").stat().st_size > 500
+    assert scenes.difference(before, scenes.picture()) == ""
+    scenes.pose(rig)
+    assert bpy.ops.ossify.export(kind=kind, filepath=str(tmp_path / "again.fbx")) == {"FINISHED"}
+    assert (tmp_path / f"again{kind}").is_file()
+    assert bpy.context.mode == "POSE"
+
+
+def test_a_preset_of_ones_own_comes_back():
+    settings = bpy.context.scene.ossify
+    settings.bones, settings.key_tolerance = 37, 0.4
+    assert bpy.ops.ossify.preset_add(name="Mine") == {"FINISHED"}
+    (path,) = [entry for folder in bpy.utils.preset_paths("ossify") for entry in options_of(folder)]
+    bpy.ops.ossify.preset(preset="DRAFT")
+    assert settings.bones != 37
+    bpy.ops.script.execute_preset(filepath=path, menu_idname="OSSIFY_MT_presets")
+    assert (settings.bones, round(settings.key_tolerance, 6)) == (37, 0.4)
+    assert options.preset_of(settings) is None
+    assert bpy.ops.ossify.preset_add(name="Mine", remove_name=True) == {"FINISHED"}
+
+
+def options_of(folder):
+    return [str(path) for path in Path(folder).glob("*.py")]
+
+
+def test_the_sidebar_has_few_figures_and_a_legend(rig):
+    words = drawn(panel.OSSIFY_PT_rig)
+    assert "E_RMS" not in words
+    assert "keys kept" not in words
+    assert "of the size" in words
+    assert "Worst Frame" in words
+    details = drawn(panel.OSSIFY_PT_details)
+    assert "E_RMS" in details
+    assert "keys kept" in details
+    assert "STRIP_COLOR" not in words
+    rig.ossify.show_error = True
+    top = panel.heat.top_error(panel.heat.meshes_of(rig))
+    assert f"{top:.2g} %" in drawn(panel.OSSIFY_PT_rig)

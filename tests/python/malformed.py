@@ -1,0 +1,182 @@
+"""All that reads bytes from elsewhere without Blender, one target each, and small whole inputs to begin with.
+
+A target takes bytes and either refuses them, by an error of ours, or answers; whatever else it raises, much
+memory or much time, is a fault. test_malformed.py mutates the inputs for a moment in every run of the tests,
+and tools/fuzz_files.py for as long as one likes, led by what has been reached.
+"""
+
+import io
+import json
+import struct
+from pathlib import Path
+
+import numpy as np
+import package  # noqa: F401 (first: it brings what follows)
+from ossify.base import npz, pointcache
+from ossify.base.refusal import Refusal
+from ossify.files import meshfile
+from ossify.record import stored, stored_merges
+
+REFUSED = (Refusal, npz.Damaged, stored.Damaged, stored.Newer)
+MESHES, WIDTH, TIMES = 2, 14, np.arange(2.0)
+_OBJ = (
+    b"# x\nv 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nvt 0 0\nusemtl m\nf 1/1 2/1 3/1 4/1\nf -1 -2 \\\n-3\nl 1 2\n"
+)
+_HEAD = """ply
+format {} 1.0
+comment x
+element vertex 4
+property float x
+property float y
+property float z
+property uchar red
+element face 2
+property list uchar int vertex_indices
+property list uchar float texcoord
+element edge 1
+property int vertex1
+property int vertex2
+end_header
+"""
+
+
+def _ply(order: str) -> bytes:
+    head = _HEAD.format(order).encode()
+    if order == "ascii":
+        return head + b"0 0 0 1\n1 0 0 1\n1 1 0 1\n0 1 0 1\n3 0 1 2 0\n4 0 1 2 3 1 0.5\n0 1\n"
+    sign = "<" if "little" in order else ">"
+    points = struct.pack(f"{sign}fffB", 0, 1, 2, 3) * 4
+    faces = struct.pack(f"{sign}B3iB", 3, 0, 1, 2, 0) + struct.pack(f"{sign}B4iBf", 4, 0, 1, 2, 3, 1, 0.5)
+    return head + points + faces + struct.pack(f"{sign}ii", 0, 1)
+
+
+# Of a face a list that names vertices, and a number that does.
+_MIXED = (
+    b"ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\n"
+    b"element face 1\nproperty list uchar int vertex_indices\nproperty int vertex1\nend_header\n"
+    b"0 0 0\n1 0 0\n1 1 0\n3 0 1 2 0\n"
+)
+
+
+def _npz(**arrays) -> bytes:
+    file = io.BytesIO()
+    np.savez(file, **arrays)
+    return file.getvalue()
+
+
+def _cache(kind: str) -> bytes:
+    points = np.arange(2 * 3 * 3, dtype=np.float32)
+    if kind == ".pc2":
+        return struct.pack("<12siiffi", b"POINTCACHE2", 1, 3, 1.0, 1.0, 2) + points.tobytes()
+    return struct.pack(">ii", 2, 3) + bytes(8) + points.astype(">f4").tobytes()
+
+
+# ---- targets
+
+
+def _point_cache(kind: str):
+    def target(data: bytes) -> None:
+        size = pointcache.size_of_bytes(data[:32], len(data), Path(f"x{kind}"), kind)
+        assert size.samples * size.vertices * 12 < len(data)
+
+    return target
+
+
+def _mesh(kind: str):
+    return lambda data: meshfile.check_bytes(data, Path(f"x{kind}"))
+
+
+def _arrays(data: bytes) -> None:
+    file = io.BytesIO(data)
+    for array in npz.read(file, npz.names_in(file)).values():
+        assert array.nbytes <= 2000 * len(data)  # as much as compression can hide
+
+
+def _motion(data: bytes) -> None:
+    found = npz.read(io.BytesIO(data), ("frames", "rest"))
+    if "frames" in found:
+        stored.is_motion(found["frames"], found.get("rest"), (2, 3, True))
+
+
+def _text(name: str):
+    def target(data: bytes) -> None:
+        mesh = {**_notes(), name: data.decode("utf-8", "surrogateescape")}
+        stored.names_by_number(mesh)
+        stored.notes(mesh, MESHES, TIMES)
+        stored.looks(mesh)
+        stored_merges.merged(mesh)
+
+    return target
+
+
+def _merge(data: bytes) -> None:
+    stored_merges.merge({"merged 000": data}, "merged 000", WIDTH)
+
+
+def _bones(numbers=(0, 3, 4)) -> dict:
+    return {
+        "numbers": list(numbers),
+        "names": [f"Bone {number}" for number in numbers],
+        "parents": [-1, *numbers[:-1]],
+        "connected": [False] * len(numbers),
+        "deforms": [True] * len(numbers),
+        "lengths": [1.0] * len(numbers),
+    }
+
+
+def _notes() -> dict:
+    return {
+        "bones": json.dumps(_bones()),
+        "meshes": json.dumps({"counts": [5, 2], "edges": [17, None]}),
+        "rests": np.zeros(3 * 16),
+        "channels": np.zeros(2 * 3 * 10),
+        "influences": np.full(14, 3),
+        "weights": np.full(14, 0.5),
+        "rest": np.zeros(21),
+        "looks": json.dumps({"3": LOOK}),
+        "merged": json.dumps([[3, "Bone 3", 0]]),
+    }
+
+
+LOOK = {
+    "palette": "THEME01",
+    "colours": [[0.1, 0.2, 0.3]] * 3,
+    "collections": ["Bones"],
+    "rotation": "QUATERNION",
+    "noted": {"ossify_bone": 3, "ossify_list": [1.0]},
+}
+
+
+def _packed_merge() -> bytes:
+    before, after = (
+        stored.Bones(**_bones(numbers), rests=np.zeros((len(numbers), 4, 4))) for numbers in ((0, 3), (0,))
+    )
+    copy = {("location", 0): np.ones((2, WIDTH))}
+    weights = np.zeros(1, np.int32), np.zeros((1, 2), np.int32), np.ones((1, 2), "f4"), np.zeros(1, np.uint32)
+    return stored_merges.packed(
+        stored_merges.Merge(
+            *(0, [3], before, after, {"3": LOOK}, {"Walk": {"Bone 3": copy}}, {"Walk": {"Bone 3": 7}}),
+            *({"0": weights}, [["words", 0, "Bone 3"]]),
+        )
+    )
+
+
+TARGETS = {  # name -> what reads bytes, and whole inputs
+    "pc2": (_point_cache(".pc2"), [_cache(".pc2")]),
+    "mdd": (_point_cache(".mdd"), [_cache(".mdd")]),
+    "obj": (_mesh(".obj"), [_OBJ]),
+    "ply": (_mesh(".ply"), [*map(_ply, ("ascii", "binary_little_endian", "binary_big_endian")), _MIXED]),
+    "npz": (_arrays, [_npz(frames=np.zeros((2, 3, 3), "f4"), triangles=np.zeros((1, 3), int))]),
+    "motion": (_motion, [_npz(frames=np.zeros((2, 3, 3), "f4"), rest=np.zeros((3, 3), "f4"))]),
+    **{name: (_text(name), [_notes()[name].encode()]) for name in ("bones", "meshes", "looks", "merged")},
+    "merge": (_merge, [_packed_merge()]),
+}
+
+
+def attempt(name: str, data: bytes) -> bool:
+    """Whether the bytes were taken; an error that is not ours is raised."""
+    try:
+        TARGETS[name][0](data)
+    except REFUSED:
+        return False
+    return True

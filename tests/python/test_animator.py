@@ -1,0 +1,208 @@
+"""addon/native/animator.py and bench/solve.py --skeleton animator: a core that holds, helpers, none idle."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import made_up
+import native
+from native import animator, armature
+
+SOLVE = Path(__file__).resolve().parents[2] / "bench" / "solve.py"
+
+
+@pytest.fixture(scope="module")
+def soft():
+    """An eel that also swells and ripples: no rig has it, and bones without end would help."""
+    eel = made_up.eel(vertices=700, frames=16, bones=3)
+    rest, phase = eel.rest.astype(float), np.arange(16)[:, None, None]
+    along = rest[None, :, [0]]
+    frames = eel.frames * (1 + 0.06 * np.sin(7 * along + phase))
+    frames[..., 1] += 0.03 * np.sin(9 * along[..., 0] - phase[..., 0])
+    return eel.rest, frames.astype(np.float32), eel.triangles
+
+
+@pytest.fixture(scope="module")
+def found(soft):
+    settings = native.Settings(quality="draft", threads=1)
+    return animator.run(animator.steps(*soft, settings))
+
+
+def gaps(rig, parents, joints):
+    """[f][b] between a joint as the bone and as its parent move it"""
+    points = np.concatenate([joints, np.ones((len(joints), 1))], 1)
+    own = np.einsum("fbij,bj->fbi", rig.transforms, points)
+    above = np.einsum("fbij,bj->fbi", rig.transforms[:, np.maximum(parents, 0)], points)
+    return np.linalg.norm(own - above, axis=2) * (parents >= 0)
+
+
+def test_the_core_holds_and_comes_first(found):
+    core = found.roles == animator.CORE
+    assert 1 <= core.sum() < len(core) <= animator.PIECES
+    assert (np.diff(found.roles) >= 0).all()
+    assert gaps(found.rig, found.skeleton.parents, found.skeleton.joints)[:, core].max() < 1e-9
+    parents = found.skeleton.parents
+    assert (parents < 0).sum() == 1
+    assert parents[found.skeleton.root] == -1
+    assert core[parents[parents >= 0]].all(), "a helper leads nobody"
+
+
+def test_helpers_lower_the_error(found):
+    assert found.info.erms < 0.9 * found.core.erms
+
+
+def test_no_bone_of_the_core_is_idle(found):
+    strongest = np.take_along_axis(
+        found.rig.influence_bones, found.rig.influence_weights.argmax(1)[:, None], 1
+    )
+    owned = np.bincount(strongest[:, 0], minlength=found.rig.bones)
+    assert (owned[found.roles == animator.CORE] >= 1e-3 * len(strongest)).all()
+
+
+def test_a_count_is_kept(soft):
+    settings = native.Settings(quality="draft", threads=1)
+    found = animator.run(animator.steps(*soft, settings, count=2))
+    assert (found.roles == animator.CORE).sum() == 2
+
+
+def test_without_helpers(soft):
+    settings = native.Settings(quality="draft", threads=1)
+    found = animator.run(animator.steps(*soft, settings, helpers=False))
+    assert (found.roles == animator.CORE).all()
+    assert found.info.erms >= found.pieces.erms
+    assert found.info.erms <= 1.2 * found.core.erms
+
+
+def test_a_body_that_is_a_rig_keeps_its_bones():
+    eel = made_up.eel(vertices=600, frames=12, bones=4)
+    found = animator.run(animator.steps(eel.rest, eel.frames, eel.triangles, native.Settings(threads=1)))
+    assert found.rig.bones == 4
+    assert (found.roles == animator.CORE).all()
+
+
+def test_bones_that_leave_hand_on_what_they_have():
+    bones = np.array([[0, 1], [1, 2], [2, -1], [3, 2]], np.int32)
+    weights = np.array([[0.7, 0.3], [0.6, 0.4], [1, 0], [0.8, 0.2]], np.float32)
+    rig = native.Rig(np.tile(np.eye(3, 4), (2, 4, 1, 1)), bones, weights, np.zeros((4, 3), np.float32))
+    skeleton = native.Skeleton(
+        0,
+        np.array([-1, 0, 1, 2], np.int32),
+        np.arange(12.0).reshape(4, 3),
+        ["root", "ball", "ball", "ball"],
+        np.zeros((4, 3)),
+        np.zeros(4),
+        np.zeros(4),
+        np.full(4, -1, np.int32),
+        None,
+        "",
+    )
+    gone = np.array([False, True, False, False])
+    fewer, tree, _roles = animator._without(rig, skeleton, np.zeros(4, np.int32), gone)
+    assert tree.parents.tolist() == [-1, 0, 1]
+    assert tree.root == 0
+    np.testing.assert_allclose(fewer.dense_weights(), [[1, 0, 0], [0.6, 0.4, 0], [0, 1, 0], [0, 0.2, 0.8]])
+    assert (tree.joints == skeleton.joints[[0, 2, 3]]).all()
+    _, tree, _ = animator._without(
+        rig, skeleton, np.zeros(4, np.int32), np.array([True, False, False, False])
+    )
+    assert (tree.parents < 0).sum() == 1
+    assert tree.parents[tree.root] == -1
+
+
+def test_the_command_says_where_bones_go(soft, tmp_path):
+    rest, frames, triangles = soft
+    np.savez(tmp_path / "seq.npz", rest=rest, frames=frames, triangles=triangles)
+    command = [sys.executable, str(SOLVE), "seq.npz", "--skeleton", "animator", "--quality", "draft"]
+    ran = subprocess.run(
+        [*command, "--out", "rig.npz"], cwd=tmp_path, capture_output=True, text=True, timeout=120
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+    said = json.loads(ran.stdout.splitlines()[-1])
+    rig = np.load(tmp_path / "rig.npz")
+    assert said["core"] + said["helpers"] == said["bones"] == len(rig["roles"])
+    assert said["idle"] == 0
+    assert said["drift_percent"] < 1e-6
+    assert said["foreign"] >= 0
+    own = np.take_along_axis(rig["influence_bones"], rig["influence_weights"].argmax(1)[:, None], 1)[:, 0]
+    size, most, excess = np.linalg.norm(np.ptp(rig["rest"], axis=0)), 0, 0
+    for b in np.flatnonzero(rig["roles"] == 0):
+        head = np.append(rig["joints"][b], 1)
+        flown = max(
+            np.linalg.norm(frame[own == b] - m @ head, axis=1).min()
+            for frame, m in zip(frames, rig["transforms"][:, b], strict=True)
+        )
+        still = np.linalg.norm(rig["rest"][own == b] - head[:3], axis=1).min()
+        most, excess = max(most, flown), max(excess, flown - still)
+    assert said["flight_percent"] == pytest.approx(100 * most / size, abs=1e-3)
+    assert said["excess_flight_percent"] == pytest.approx(100 * excess / size, abs=1e-3)
+
+
+def test_the_command_refuses_what_the_chain_decides(tmp_path):
+    command = [sys.executable, str(SOLVE), "x.npz", "--skeleton", "animator", "--budget", "1"]
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert ran.returncode == 1
+    assert "--budget" in ran.stderr
+
+
+@pytest.fixture(scope="module")
+def known():
+    """An eel, its parents and its joints."""
+    eel = made_up.eel(vertices=600, frames=12, bones=4)
+    return eel, np.arange(4) - 1, np.stack([np.arange(4) / 4, np.zeros(4), np.zeros(4)], 1)
+
+
+def test_weights_for_an_armature_that_moves(known):
+    eel, parents, joints = known
+    poses = eel.rest, eel.frames, eel.triangles
+    rig, skeleton, info = armature.fit(*poses, parents, joints, eel.transforms, native.Settings(threads=1))
+    np.testing.assert_array_equal(rig.transforms, eel.transforms)
+    np.testing.assert_array_equal(skeleton.joints, joints)
+    assert info.rms_percent < 1e-3
+    true = np.zeros((len(eel.rest), 4))
+    for k in range(2):
+        np.add.at(true, (np.arange(len(true)), eel.bones[:, k]), eel.weights[:, k])
+    assert np.abs(rig.dense_weights() - true).max() < 0.02
+
+
+def test_weights_and_motion_for_an_armature_that_stands(known):
+    eel, parents, joints = known
+    poses = eel.rest, eel.frames, eel.triangles
+    rig, skeleton, info = armature.fit(*poses, parents, joints, settings=native.Settings(threads=1))
+    np.testing.assert_array_equal(skeleton.joints, joints)
+    np.testing.assert_array_equal(skeleton.parents, parents)
+    assert gaps(rig, parents, joints).max() < 1e-9
+    assert info.rms_percent < 0.05
+
+
+def test_the_command_takes_an_armature(known, tmp_path):
+    eel, parents, joints = known
+    np.savez(tmp_path / "seq.npz", rest=eel.rest, frames=eel.frames, triangles=eel.triangles)
+    np.savez(tmp_path / "moves.npz", parents=parents, joints=joints, transforms=eel.transforms)
+    np.savez(tmp_path / "short.npz", parents=parents, joints=joints[:2])
+    np.savez(tmp_path / "other.npz", parents=parents, joints=joints, transforms=eel.transforms[:3])
+    np.savez(tmp_path / "none.npz", joints=joints)
+
+    def solve(*words):
+        command = [sys.executable, str(SOLVE), "seq.npz", "--threads", "1", "--armature", *words]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+
+    ran = solve("moves.npz", "--out", "rig.npz")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert json.loads(ran.stdout.splitlines()[-1])["drift_percent"] < 1e-6
+    rig = np.load(tmp_path / "rig.npz")
+    np.testing.assert_array_equal(rig["joints"], joints)
+    np.testing.assert_array_equal(rig["parents"], parents)
+    for words, says in (
+        (("short.npz",), "`joints` must be"),
+        (("other.npz",), "`transforms` must be [12][4]"),
+        (("none.npz",), "`parents`"),
+        (("nowhere.npz",), "is not there"),
+        (("moves.npz", "--bones", "3"), "--bones"),
+    ):
+        ran = solve(*words)
+        assert ran.returncode == 1
+        assert says in ran.stderr

@@ -1,0 +1,132 @@
+"""Little address space left: every verb answers or says that memory is short, and nothing ends the process.
+
+Each try is a process of its own, fresh or forked from one that has solved before, whose address space may
+grow by so many bytes from the moment before the call.
+"""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import native
+
+if sys.platform != "linux":
+    pytest.skip("only Linux holds a process to an address space", allow_module_level=True)
+
+ADDON = Path(native.__file__).resolve().parents[1]
+LEVELS = [int(1e4 * 1.4**step) for step in range(30)]  # bytes: 10 kB to 170 MB
+LIMITED = """
+import json, os, resource, sys
+sys.path.insert(0, sys.argv[1])
+import numpy as np
+import native
+
+
+def used():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[0]) * resource.getpagesize()
+
+
+def attempt(call, level):
+    limits = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (used() + level, limits[1]))
+    try:
+        call()
+        return "answer"
+    except native.OssifyError as error:
+        is_short = any(word in str(error) for word in ("memory", "refused a thread"))
+        return "refusal" if is_short else f"wrong refusal: {error}"
+    except MemoryError:  # Python's own arrays
+        return "refusal"
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, limits)
+
+
+def forked(call, level):
+    pid = os.fork()
+    if pid == 0:
+        said = attempt(call, level)
+        if said not in ("answer", "refusal"):
+            print(said, file=sys.stderr, flush=True)
+        os._exit(("answer", "refusal").index(said) if said in ("answer", "refusal") else 2)
+    _, status = os.waitpid(pid, 0)
+    code = os.waitstatus_to_exitcode(status)
+    return ("answer", "refusal")[code] if code in (0, 1) else f"exit code {code}"
+"""
+VERBS = """
+
+along, across = np.divmod(np.arange(2400), 4)
+rest = np.stack([along, across, 0.1 * along * across], 1).astype(np.float32)
+frames = np.repeat(rest[None], 6, 0)
+for f in range(6):
+    frames[f, :, 2] += 0.2 * f * (np.maximum(along - 200, 0) + 2 * np.maximum(along - 400, 0))
+at = np.flatnonzero((along < 599) & (across < 3))
+triangles = np.concatenate([np.stack([at, at + 1, at + 5], 1), np.stack([at, at + 5, at + 4], 1)])
+poses = rest, frames, triangles
+
+
+def settings(**chosen):
+    return native.Settings(bones=4, quality="draft", **{"threads": 1, **chosen})
+
+
+alone, two = settings(), settings(threads=2)
+rig, _ = native.decompose(*poses, alone)
+tree = native.connect(rig, triangles, settings=alone)
+CALLS = {
+    "decompose": lambda: native.decompose(*poses, alone),
+    "decompose, two threads": lambda: native.decompose(*poses, two),
+    "decompose, faces": lambda: native.decompose(*poses, settings(start="faces")),
+    "decompose, spectral": lambda: native.decompose(*poses, settings(start="spectral")),
+    "refit": lambda: native.decompose(*poses, alone, rig),
+    "connect": lambda: native.connect(rig, triangles, settings=alone),
+    "articulate": lambda: native.articulate(*poses, rig, tree, alone),
+    "bone_costs": lambda: native.bone_costs(*poses, rig, alone),
+    "add_bone": lambda: native.add_bone(*poses, rig, 40, settings=alone),
+    "prune_weights": lambda: native.prune_weights(*poses, rig, 2),
+    "smooth_weights": lambda: native.smooth_weights(*poses, rig, 0.01),
+    "correct": lambda: native.correct(*poses, rig, native.Correction(count=2)),
+    "animation_space": lambda: native.animation_space(*poses, rig),
+    "compress": lambda: native.compress(*poses, rig, native.Compression(virtual_bones=6)),
+    "evaluate": lambda: native.evaluate(rest, frames, rig),
+}
+
+"""
+
+
+def run(body, *arguments):
+    command = [sys.executable, "-c", LIMITED + body, str(ADDON), *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return json.loads(done.stdout)
+
+
+def test_forked_processes_answer_or_refuse():
+    body = (
+        VERBS
+        + "print(json.dumps({name: [forked(c, int(n)) for n in sys.argv[2:]] for name, c in CALLS.items()}))"
+    )
+    answers = run(body, *LEVELS)
+    for verb, said in answers.items():
+        assert set(said) <= {"answer", "refusal"}, verb
+        assert said[-1] == "answer", verb
+    short = [verb for verb, said in answers.items() if "refusal" in said]
+    assert len(short) > len(answers) / 2  # a few need next to nothing
+
+
+@pytest.mark.parametrize("level", LEVELS[::6])
+def test_fresh_processes_answer_or_refuse(level):
+    body = VERBS + "print(json.dumps({name: attempt(c, int(sys.argv[2])) for name, c in CALLS.items()}))"
+    for verb, said in run(body, level).items():
+        assert said in {"answer", "refusal"}, verb
+
+
+def test_the_library_loads_or_says_why_not():
+    """OpenBLAS ends a process in which it cannot have its buffers, as soon as it is loaded."""
+    body = "print(json.dumps([forked(native.library, int(n)) for n in sys.argv[2:]]))"
+    said = run(body, *LEVELS, 10**9)
+    assert set(said) == {"answer", "refusal"}
+    assert said[-1] == "answer"

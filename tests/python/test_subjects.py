@@ -1,0 +1,81 @@
+"""bench/solve.py with several subjects, and what it leaves to bench/fit.py."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "bench"))
+
+import made_up  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def family(tmp_path_factory):
+    """Two eels, one of them longer and thinner, that swim alike."""
+    folder = tmp_path_factory.mktemp("family")
+    eel = made_up.eel(vertices=200, frames=8, bones=3)
+    stretch = np.float32([1.3, 0.8, 0.8])
+    rest = np.stack([eel.rest, eel.rest * stretch])
+    frames = np.concatenate([eel.frames, eel.frames[::2] * 2])
+    np.savez(
+        folder / "family.npz",
+        rest=np.stack([eel.rest, eel.rest * 2]),
+        frames=frames,
+        subject=np.repeat(np.int32([0, 1]), [8, 4]),
+        triangles=eel.triangles,
+    )
+    np.savez(folder / "new.npz", rest=rest, triangles=eel.triangles)
+    return folder
+
+
+def run(program, *arguments):
+    command = [sys.executable, ROOT / "bench" / program, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+
+def test_two_bodies_share_a_rig(family):
+    arguments = ("--bones", "3", "--skeleton", "--quality", "draft", "--out", family / "rig.npz")
+    done = run("solve.py", family / "family.npz", *arguments)
+    assert (done.returncode, done.stderr) == (0, "")
+    said = json.loads(done.stdout.splitlines()[-1])
+    given, rig = np.load(family / "family.npz"), np.load(family / "rig.npz")
+    assert said["subjects"] == 2
+    vertices = given["frames"].shape[1]
+    assert rig["rest"].shape == (2, vertices, 3)
+    assert rig["joints"].shape == (2, 3, 3)
+    assert sorted(rig["parents"])[0] == -1
+    rest = np.concatenate([rig["rest"], np.ones((2, vertices, 1))], 2)[given["subject"]]
+    bones = np.maximum(rig["influence_bones"], 0)
+    moved = np.einsum("fvkij,fvj->fvki", rig["transforms"][:, bones], rest)
+    replayed = np.einsum("vk,fvki->fvi", rig["influence_weights"], moved)
+    size = np.linalg.norm(np.ptp(given["rest"], 1), axis=1)[given["subject"]]
+    off = np.square(replayed - given["frames"]).sum(2) / size[:, None] ** 2
+    assert 100 * np.sqrt(off.mean()) == pytest.approx(said["rms_percent"], rel=1e-2, abs=1e-5)
+    done = run("fit.py", family / "rig.npz", family / "new.npz", "--out", family / "fitted.npz")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert np.abs(np.load(family / "fitted.npz")["joints"][0] - rig["joints"][0]).max() < 0.05 * size[0]
+
+
+@pytest.mark.parametrize(
+    ("changed", "arguments", "says"),
+    [
+        ({"subject": None}, (), "no `subject` [f]"),
+        ({"rest": np.zeros((200, 3))}, (), "no `rest` [s][v][3]"),
+        ({"subject": np.full(12, 2)}, (), "subjects.subject[0] is 2"),
+        ({}, ("--flexible",), "leave out --flexible"),
+        ({}, ("--correctives", "2"), "leave out --correctives"),
+        ({}, ("--skeleton", "articulated"), "take --skeleton hierarchy"),
+    ],
+)
+def test_what_subjects_cannot_share_is_refused(family, tmp_path, changed, arguments, says):
+    arrays = dict(np.load(family / "family.npz")) | changed
+    np.savez(tmp_path / "family.npz", **{key: array for key, array in arrays.items() if array is not None})
+    done = run("solve.py", tmp_path / "family.npz", "--bones", "3", *arguments)
+    assert done.returncode == 1
+    assert says in done.stderr
+    assert len(done.stderr.splitlines()) == 1

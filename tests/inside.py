@@ -5,6 +5,9 @@
 
 PYTEST is a folder with pytest in it; RESULT gets a line with the version and what came of the tests. Settings
 and extensions go where BLENDER_USER_RESOURCES says; tools/test_blenders.py makes it a folder to throw away.
+
+RESULT.tests gets a line when a test begins and one when it has ended. Where it is there already, a Blender
+died on the way: the test that it died in comes first now, and those that had ended are not run again.
 """
 
 import os
@@ -20,14 +23,39 @@ class Result:
 
     def __init__(self, path, version):
         self.path, self.version = path, version
+        self.log = path.with_name(f"{path.name}.tests")
+        lines = self.log.read_text().splitlines() if self.log.exists() else []
+        self.last = {test: word for word, test in (line.split(" ", 1) for line in lines)}
+
+    def pytest_collection_modifyitems(self, config, items):
+        ended = [item for item in items if self.last.get(item.nodeid, "began") != "began"]
+        config.hook.pytest_deselected(items=ended)
+        left = [item for item in items if item not in ended]
+        items[:] = sorted(left, key=lambda item: item.nodeid not in self.last)
+
+    def _note(self, word, test):
+        with self.log.open("a") as log:
+            log.write(f"{word} {test}\n")
+
+    def pytest_runtest_logstart(self, nodeid):
+        self.word = "passed"
+        self._note("began", nodeid)
+
+    def pytest_runtest_logreport(self, report):
+        if report.outcome != "passed" and self.word != "failed":
+            self.word = report.outcome
+
+    def pytest_runtest_logfinish(self, nodeid):
+        self._note(self.word, nodeid)
+
+    @staticmethod
+    def _words(stats):
+        kinds = ("passed", "failed", "error", "skipped")
+        return ", ".join(f"{len(stats[kind])} {kind}" for kind in kinds if stats.get(kind)) or "no tests"
 
     def pytest_terminal_summary(self, terminalreporter, exitstatus):
-        counts = [
-            f"{len(terminalreporter.stats[kind])} {kind}"
-            for kind in ("passed", "failed", "error", "skipped")
-            if terminalreporter.stats.get(kind)
-        ]
-        self.path.write_text(f"{int(exitstatus)}|{self.version}|{', '.join(counts) or 'no tests'}")
+        words = self._words(terminalreporter.stats)
+        self.path.write_text(f"{int(exitstatus)}|{self.version}|{words}")
 
 
 def install(bpy, path):

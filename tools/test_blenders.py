@@ -3,10 +3,12 @@
 BLENDER is 4.2, 4.5, ..., oldest or newest for a bpy package, trixie or sid for Debian's. With $BLENDER set,
 that one stands for all of them. The zip that `make extension` made is installed in each; tests/addon runs
 against what was installed, in as many Blenders at once as there are processors; where there is a screen,
-tests/window uses it there as a person would, one after the other.
+tests/window uses it there as a person would, one after the other. A Blender that dies on the way is started
+again: the test it died in must pass there, and the tests after it are run; the line of the result says so.
 """
 
 import argparse
+import collections
 import os
 import shutil
 import signal
@@ -24,6 +26,7 @@ from extension import zip_path
 from platforms import this_platform
 
 LIMITS = {"tests": 2400, "window": 1600}  # seconds
+MOST_DEATHS = 2  # of a Blender in its tests; a test that it dies in twice has failed
 SCREENS = ROOT / "build" / "screens"
 SCRIPTS = {"tests": ROOT / "tests" / "inside.py", "window": ROOT / "tests" / "window" / "drive.py"}
 HOW = {
@@ -142,6 +145,51 @@ def run(command, environment, limit, said):
             process.wait()
 
 
+class Log:
+    """What tests/inside.py noted of each test: that it began, and how it ended."""
+
+    def __init__(self, path):
+        lines = path.read_text().splitlines() if path.exists() else []
+        self.lines = [line.split(" ", 1) for line in lines]
+
+    def counts(self):
+        words = collections.Counter(word for word, _ in self.lines)
+        return {word: words[word] for word in ("passed", "failed", "skipped") if words[word]}
+
+    def died_in(self):
+        """Tests that began, and that nothing more is known of."""
+        after = [*self.lines[1:], ["began", None]]
+        return [test for (word, test), (then, _) in zip(self.lines, after, strict=True) if word == then]
+
+    def may_go_on(self):
+        died = self.died_in()
+        return 0 < len(died) <= MOST_DEATHS and len(set(died)) == len(died)
+
+
+def run_tests(blender, arguments, folder, environment, said):
+    """The exit code of the last Blender that it took, and in which tests others died."""
+    result, log = folder / "result", folder / "result.tests"
+    until = time.monotonic() + LIMITS["tests"]
+    while True:
+        command = blender.command("tests", arguments, [folder], environment)
+        code = run(*command, max(until - time.monotonic(), 1), said)
+        if code is None or result.exists() or not Log(log).may_go_on():
+            return code
+        print(
+            f"== Blender died ({code}) in {Log(log).died_in()[-1]}; once more from there",
+            file=said,
+            flush=True,
+        )
+
+
+def words_of(log, words):
+    died = log.died_in()
+    if not died:
+        return words
+    counts = ", ".join(f"{count} {word}" for word, count in log.counts().items())
+    return f"{counts or words}; this Blender died in {' and in '.join(died)}, started again there"
+
+
 def judge(blender, part, zip_file, only, sessions, said=None):
     """Whether it passed, and a line that says so."""
     with tempfile.TemporaryDirectory(prefix="ossify-") as name:
@@ -154,31 +202,28 @@ def judge(blender, part, zip_file, only, sessions, said=None):
             "PYTHONDONTWRITEBYTECODE": "1",
             "OPENBLAS_NUM_THREADS": "1",  # of NumPy's own, which wait for each other over small matrices
         }
+        print(f"\n== {part} in Blender {blender.name}", file=said, flush=True)
+        began = time.monotonic()
         if part == "tests":
             arguments = [zip_file, blenders.pytest_folder(), result]
             arguments += ["-k", only, ROOT / "tests" / "addon"] if only else []
+            code = run_tests(blender, arguments, folder, environment, said)
         else:
             shutil.rmtree(screens, ignore_errors=True)
             screens.mkdir(parents=True)
             arguments = [zip_file, screens, result, *sessions]
-        print(f"\n== {part} in Blender {blender.name}", file=said, flush=True)
-        began = time.monotonic()
-        code = run(
-            *blender.command(part, arguments, [folder, screens][: 1 + (part == "window")], environment),
-            LIMITS[part],
-            said,
-        )
+            command = blender.command(part, arguments, [folder, screens], environment)
+            code = run(*command, LIMITS[part], said)
         seconds = time.monotonic() - began
+        log = Log(folder / "result.tests")
         status, version, words = (result.read_text() if result.exists() else "||").split("|")
         if code is None:
             words = f"did not end within {LIMITS[part]} s; {words}".rstrip("; ")
         elif not words:
             words = f"ended with {code} before any result"
-        passed = code == 0 and status == "0"
-        return (
-            passed,
-            f"{part} in Blender {version or blender.name} ({blender.name}): {words}; {seconds:.0f} s",
-        )
+        passed = code == 0 and status == "0" and "failed" not in log.counts()
+        where = f"{part} in Blender {version or blender.name} ({blender.name})"
+        return passed, f"{where}: {words_of(log, words)}; {seconds:.0f} s"
 
 
 def judge_aside(blender, zip_file, only):

@@ -20,7 +20,8 @@ from ..rig import played, rewrite, standing
 from .facts import Facts
 
 _HELPS = 0.005  # percent of the size: a bone whose loss costs less helps nothing
-_LEADS = 0.5  # of a vertex's weight: with as much, a bone has a place of its own
+_LEADS = 0.5  # of a vertex's weight: with as much, a bone leads there
+_OWN = 0.5  # of the vertices around it: where a bone leads on as many, it has the place where it was put
 _LEAST_REACH = 0.01  # of the size: what half of a bone counts for at least
 _LEAST_SHARE = 0.01  # a share below it is none
 
@@ -29,13 +30,20 @@ def idle(armature, facts: Facts, solved: native.Rig, costs: np.ndarray) -> list[
     """Of the bones that claimed vertices those that help nothing; costs [b] as native.bone_costs has them."""
     if armature.ossify.settings.bone_kind == "FLEXIBLE":
         return []  # they could not follow a bone that stretches
-    strongest, actions, found = solved.dense_weights().max(axis=0), played.made(armature) or [None], []
+    dense, actions, found = solved.dense_weights(), played.made(armature) or [None], []
     for name in facts.claims:
         b = facts.names.index(name)
         free = all(rewrite.is_plain(armature, action, name) for action in actions)
-        if free and costs[b] <= _HELPS and strongest[b] < _LEADS:
+        placed = _has_place(armature.data.bones[name], solved.rest, dense[:, b])
+        if free and costs[b] <= _HELPS and not placed:
             found.append(name)
     return found
+
+
+def _has_place(bone, points: np.ndarray, weights: np.ndarray) -> bool:
+    """Two bones that move alike share their vertices at will: to lead on some of them says nothing."""
+    around = _around(bone, points.astype(np.float64)) >= 0.5
+    return float((weights[around] >= _LEADS).mean()) > _OWN
 
 
 def _around(bone, points: np.ndarray) -> np.ndarray:

@@ -19,6 +19,11 @@
 #define MOST_SMOOTHNESS 1000.0
 #define MOST_FAIRNESS 1000.0
 #define MOST_PAIRS (OSSIFY_MAX_BONES * OSSIFY_MAX_BONES)
+/* A solve keeps some forty bytes for a vertex and a bone. */
+#define MOST_CELLS ((int64_t)1 << 31)
+/* Bones that are nowhere the strongest are possible in a rig; many more than vertices are a mistake, and what is cubic
+ * in the bones would take hours to find nothing. */
+#define MOST_SPARE_BONES 64
 
 _Static_assert(sizeof(void *) == 8, "public structs have fields of 8 bytes");
 _Static_assert(sizeof(ossify_poses) == 7 * 8, "no padding");
@@ -185,13 +190,30 @@ static int bad_rig_arrays(ossify_info *info, int reads, const ossify_poses *pose
            bad_correctives(info, rig);
 }
 
-static int bad_bones_in_use(ossify_info *info, const ossify_rig *rig) {
-    if (rig->bones >= 1 && rig->bones <= rig->bone_capacity) {
+static int bad_cells(ossify_info *info, const char *name, int64_t bones, const ossify_poses *poses) {
+    if (bones <= MOST_CELLS / poses->vertex_count) {
         return 0;
     }
     return BAD(info,
-               "rig.bones is %" PRId64 ": the rig must come with 1..%" PRId64 " bones (its bone_capacity)",
-               rig->bones, rig->bone_capacity);
+               "%s is %" PRId64 " and poses.vertex_count %" PRId64 ": their product may be %" PRId64
+               " at most; take fewer bones, or a coarser mesh",
+               name, bones, poses->vertex_count, MOST_CELLS);
+}
+
+static int bad_bones_in_use(ossify_info *info, const ossify_poses *poses, const ossify_rig *rig) {
+    if (rig->bones < 1 || rig->bones > rig->bone_capacity) {
+        return BAD(
+            info, "rig.bones is %" PRId64 ": the rig must come with 1..%" PRId64 " bones (its bone_capacity)",
+            rig->bones, rig->bone_capacity);
+    }
+    if (rig->bones > poses->vertex_count + MOST_SPARE_BONES) {
+        return BAD(
+            info,
+            "rig.bones is %" PRId64 ", but there are only %" PRId64
+            " vertices: a rig may have %d bones more than vertices at most; leave out those that move none",
+            rig->bones, poses->vertex_count, MOST_SPARE_BONES);
+    }
+    return bad_cells(info, "rig.bones", rig->bones, poses);
 }
 
 /* What is held must be given. */
@@ -204,7 +226,7 @@ static int bad_held(ossify_info *info, const ossify_rig *rig, const char *name, 
                rig->given, flag, name);
 }
 
-static int bad_given(ossify_info *info, const ossify_rig *rig) {
+static int bad_given(ossify_info *info, const ossify_poses *poses, const ossify_rig *rig) {
     if (sentence_bad_range(info, "rig.given", rig->given, OSSIFY_GIVEN_NOTHING,
                            OSSIFY_GIVEN_TRANSFORMS + OSSIFY_GIVEN_WEIGHTS)) {
         return 1;
@@ -217,7 +239,7 @@ static int bad_given(ossify_info *info, const ossify_rig *rig) {
                  "OSSIFY_GIVEN_TRANSFORMS or OSSIFY_GIVEN_WEIGHTS")) {
         return 1;
     }
-    return rig->given != OSSIFY_GIVEN_NOTHING && bad_bones_in_use(info, rig);
+    return rig->given != OSSIFY_GIVEN_NOTHING && bad_bones_in_use(info, poses, rig);
 }
 
 /* What is right by itself but not together. */
@@ -234,6 +256,9 @@ static int bad_together(ossify_info *info, const ossify_poses *poses, const ossi
                    "settings.bones is %" PRId64 ", but the rig's arrays have room for %" PRId64
                    ": make rig.bone_capacity larger or ask for fewer",
                    settings->bones, rig->bone_capacity);
+    }
+    if (rig->given == OSSIFY_GIVEN_NOTHING && bad_cells(info, "settings.bones", settings->bones, poses)) {
+        return 1;
     }
     if (rig->given != OSSIFY_GIVEN_NOTHING && settings->budget_kind != OSSIFY_BUDGET_NONE) {
         return BAD(info,
@@ -323,9 +348,9 @@ static int bad_rig(ossify_info *info, const Verb *verb, const ossify_request *re
             rig->correctives);
     }
     if (!(reads & READS_GIVEN)) {
-        return bad_bones_in_use(info, rig);
+        return bad_bones_in_use(info, request->poses, rig);
     }
-    if (bad_given(info, rig) || bad_together(info, request->poses, request->settings, rig)) {
+    if (bad_given(info, request->poses, rig) || bad_together(info, request->poses, request->settings, rig)) {
         return 1;
     }
     if (reads & READS_RIG && rig->given != whole) {

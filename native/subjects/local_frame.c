@@ -5,7 +5,8 @@
  *     j' = q^ + (C + e I)(D + e I)^-1 (j - p^)
  *
  * an affine frame; where the surface is flat or thin, e lets it be the identity. Lengths are in diagonals of both
- * bodies' boxes. A joint far from all that follows it looks farther: sigma is doubled until something is in sight. */
+ * bodies' boxes. A joint far from all that follows it looks farther: sigma is doubled until something is in sight,
+ * and a joint that is nowhere near goes with all of it. */
 #include "subjects/local_frame.h"
 
 #include <math.h>
@@ -36,8 +37,12 @@ static double widen(const Around *around, double *sigma) {
         for (int v = 0; v < around->vertices; v++) {
             seen += sight(around, v, *sigma);
         }
-        if (seen > IN_SIGHT * all || *sigma > 1 / IN_SIGHT) {
+        if (seen > IN_SIGHT * all) {
             return seen;
+        }
+        if (*sigma > 1 / IN_SIGHT) {
+            *sigma = INFINITY;
+            return all;
         }
     }
 }

@@ -134,6 +134,21 @@ static void place_bone(void *user, int b, int worker) {
     }
 }
 
+/* Bodies of sizes that do not go together have no answer. */
+static int found_all(const Placing *placing) {
+    for (int64_t i = 0; i < 3 * placing->bodies->count * placing->bones; i++) {
+        if (!(fabs(placing->joints[i]) <= LARGEST_JOINT)) {
+            sentence_refuse(
+                placing->call->info, OSSIFY_NO_ANSWER,
+                "no answer was found: the joint of bone %" PRId64 " in bodies.rest[%" PRId64
+                "] came out nowhere; scale the bodies to a size near 1 and leave out what is far off",
+                i / 3 % placing->bones, i / 3 / placing->bones);
+            return 0;
+        }
+    }
+    return 1;
+}
+
 static void write_placed(const Placing *placing, const ossify_placed *placed) {
     const int most = OSSIFY_JOINT_VERTICES;
     memcpy(placed->joints, placing->joints,
@@ -186,6 +201,9 @@ int64_t subjects_place_joints(Call *call, const ossify_poses *poses, const ossif
     parallel_run(call->pool, (int)bones, place_bone, &placing);
     if (atomic_load(&call->cancelled)) {
         return OSSIFY_CANCELLED;
+    }
+    if (!found_all(&placing)) {
+        return OSSIFY_NO_ANSWER;
     }
     write_placed(&placing, placed);
     return OSSIFY_CONVERGED;

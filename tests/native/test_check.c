@@ -225,6 +225,11 @@ TEST(contradictions_are_refused) {
     REFUSED("rig.held_rest is set but rig.given is 0", (rig->held_rest = in->held, rig->given = 0));
     REFUSED("rig.bones is 0: the rig must come with 1..3 bones", rig->bones = 0);
     REFUSED("rig.bones is 4: the rig must come with 1..3 bones", rig->bones = 4);
+    REFUSED("rig.bones is 165, but there are only 100 vertices: a rig may have 64 bones more",
+            (rig->bone_capacity = 165, rig->bones = 165));
+    REFUSED(
+        "settings.bones is 17 and poses.vertex_count 134217727: their product may be 2147483648 at most",
+        (in->poses.vertex_count = 134217727, in->settings.bones = rig->bone_capacity = 17, rig->given = 0));
     REFUSED("settings.budget_kind is 1 and rig.given is 3",
             (in->settings.budget_kind = OSSIFY_BUDGET_RMS, in->settings.budget = 1));
     REFUSED("poses.rest is NULL and settings.rest_mode is OSSIFY_REST_FIXED",

@@ -78,7 +78,10 @@ def parse(arguments):
     parser.add_argument("--start-tolerance", type=float, metavar="E_RMS", help="merge patches up to it")
     parser.add_argument("--smoothness", type=float, help="how strongly weights follow their neighbours' mean")
     parser.add_argument(
-        "--fairness", type=float, help="how much more it counts that neighbours miss apart; 0: nothing"
+        "--fairness",
+        type=float,
+        nargs="?",
+        help="how much more it counts that neighbours miss apart; 0: nothing; without a number the default",
     )
     parser.add_argument(
         "--skeleton",

@@ -1,5 +1,6 @@
 """`blender --command ossify convert INPUT... --output OUT`: the same conversion without a screen; `refit`
-solves a rig again, `track` puts more motion on it, `unwrap` makes UV maps for it, and `bake` is the way back.
+solves a rig again, `track` puts more motion on it, `fit` puts it into other bodies, `unwrap` makes UV maps
+for it, and `bake` is the way back.
 
 Exit codes: 0 everything was done, 1 an input failed, 2 the arguments are wrong, 3 the library is
 missing, 130 interrupted.
@@ -33,19 +34,23 @@ from .command_line import (
     output_of,
 )
 from .convert.convert import convert
+from .family import fit, rigged
 from .farm import ranges
 from .files import inputs, outputs, overlaps, picture
 from .files.bake import bake
 from .motion import sources
 from .options.bake_words import BAKE_WORDS
 from .options.convert_words import CONVERT_WORDS
+from .options.family_words import FIT_WORDS
 from .options.options import (
     BAKE_FIELDS,
     FIELDS,
+    FIT_FIELDS,
     REFIT_FIELDS,
     TRACK_FIELDS,
     UNWRAP_FIELDS,
     BakeOptions,
+    FitOptions,
     Options,
     RefitOptions,
     TrackOptions,
@@ -325,6 +330,76 @@ def _track(parser, arguments) -> int:
     return DONE
 
 
+# ---- fit
+
+
+def _rigged_meshes(arguments) -> list:
+    """Those that are named, or all that an armature moves: the first is copied, others are learnt from."""
+    layer = bpy.context.view_layer
+    layer.update()
+    found = [obj for obj in layer.objects if rigged.armature_of(obj) is not None]
+    missing = [name for name in arguments.object if name not in {obj.name for obj in found}]
+    if missing or not found:
+        which = f"no rigged mesh named {missing[0]}" if missing else "no mesh that an armature moves"
+        raise Refusal(f"{arguments.rig} has {which}.")
+    found = [obj for obj in found if obj.name in arguments.object] if arguments.object else found
+    if len({len(obj.data.vertices) for obj in found}) > 1:
+        names = ", ".join(obj.name for obj in found)
+        raise Refusal(f"{arguments.rig} has several rigged meshes ({names}): choose with --object.")
+    return found
+
+
+def _new_bodies(arguments, guard: overlaps.Guard) -> list[tuple[Path, list]]:
+    """The meshes of each input, named after it."""
+    found = []
+    for path in arguments.inputs:
+        with inputs.Opened(path, [], None, beside=True, still=True) as opened:
+            guard.reads(overlaps.of_scene())
+            meshes = opened.objects()
+            for obj in meshes:
+                obj.name = path.stem if len(meshes) == 1 else f"{path.stem} {obj.name}"
+        found.append((path, [obj.name for obj in meshes]))
+    return [(path, [bpy.data.objects[name] for name in names]) for path, names in found]
+
+
+def _fit_all(arguments, options: FitOptions, guard: overlaps.Guard) -> None:
+    outputs.prepare(arguments.output)
+    with inputs.Opened(arguments.rig, [], None):
+        first, *known = _rigged_meshes(arguments)
+        before = bpy.context.scene.frame_start, bpy.context.scene.frame_end
+        new = _new_bodies(arguments, guard)
+        bpy.context.scene.frame_start, bpy.context.scene.frame_end = before
+        others = [*known, *(obj for _, meshes in new for obj in meshes)]
+        steps = fit.fit(bpy.context.scene, bpy.context.view_layer, first, others, options)
+        fitted = run(steps, _Progress(arguments.rig.name, arguments.quiet))
+        for line in (*fitted.notes, fitted.sentence()):
+            print(f"{arguments.rig.name}: {line}", flush=True)
+        if arguments.output.suffix.lower() == ".blend":
+            outputs.save(arguments.output)
+            return
+        most = max(len(vertex.groups) for vertex in first.data.vertices)
+        for path, (obj, *_more) in new:
+            armature = rigged.armature_of(obj)
+            outputs.write(output_of(path, arguments), armature, [obj], min(most, native.MAX_INFLUENCES))
+
+
+def _fit(parser, arguments) -> int:
+    if arguments.rig.suffix.lower() != ".blend":
+        parser.error(f"{arguments.rig} is not a .blend file")
+    check_output(parser, arguments, together=arguments.output.suffix.lower() == ".blend")
+    written = list(dict.fromkeys(output_of(path, arguments) for path in arguments.inputs))
+    guard = _guard(parser, arguments, written, [arguments.rig, *arguments.inputs])
+    options = FitOptions(**given_of(arguments, FIT_FIELDS))
+    check_limits(parser, options, FIT_FIELDS, FIT_WORDS)
+    native.library()
+    try:
+        _fit_all(arguments, options, guard)
+    except Exception as error:  # nothing is written unless every body is fitted
+        print(f"{arguments.rig.name}: {_sentence(error)}", file=sys.stderr, flush=True)
+        return FAILED
+    return DONE
+
+
 # ---- unwrap
 
 
@@ -469,6 +544,16 @@ _FARM = {
 }
 
 
+_VERBS = {
+    "convert": _convert,
+    "refit": _refit,
+    "track": _track,
+    "fit": _fit,
+    "unwrap": _unwrap,
+    "bake": _bake,
+}
+
+
 def main(argv: list[str]) -> int:
     """The exit code; nothing is raised."""
     parser = make_parser()
@@ -479,8 +564,7 @@ def main(argv: list[str]) -> int:
             return _FARM[arguments.verb](arguments, flags)
         if arguments.verb == "info":
             return _info(arguments)
-        verbs = {"convert": _convert, "refit": _refit, "track": _track, "unwrap": _unwrap, "bake": _bake}
-        return verbs[arguments.verb](parser, arguments)
+        return _VERBS[arguments.verb](parser, arguments)
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else WRONG
     except native.LibraryError as error:

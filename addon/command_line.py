@@ -12,15 +12,18 @@ from .files.inputs import INPUTS
 from .files.outputs import OUTPUTS
 from .options.bake_words import BAKE_WORDS
 from .options.convert_words import CONVERT_WORDS
+from .options.family_words import FIT_WORDS
 from .options.options import (
     BAKE_FIELDS,
     CACHE_ENDINGS,
     FIELDS,
+    FIT_FIELDS,
     PRESETS,
     REFIT_FIELDS,
     TRACK_FIELDS,
     UNWRAP_FIELDS,
     BakeOptions,
+    FitOptions,
     Options,
     RefitOptions,
     TrackOptions,
@@ -114,6 +117,27 @@ def _add_track(verbs, inputs: str) -> None:
             _add_option(group, field, TRACK_WORDS[field], getattr(TrackOptions, field))
 
 
+def _add_fit(verbs) -> None:
+    text = "put the rig of one body into others with the same vertices"
+    sub = verbs.add_parser("fit", help=text, description=text.capitalize() + ".", allow_abbrev=False)
+    sub.add_argument("rig", type=Path, metavar="RIG.blend", help="a file with a rigged mesh, whoever made it")
+    sub.add_argument("inputs", nargs="+", type=Path, metavar="BODY", help=", ".join(INPUTS))
+    sub.add_argument(
+        "--object", action="append", default=[], metavar="NAME", help="the rigged mesh, or several"
+    )
+    sub.add_argument(
+        "--output",
+        type=Path,
+        required=True,
+        metavar="OUT",
+        help=f"{', '.join(OUTPUTS)}; with {{name}} in it for the body's, but for .blend, which holds all",
+    )
+    sub.add_argument("--quiet", action="store_true", help="no progress on stderr")
+    group = sub.add_argument_group("settings")
+    for field in FIT_FIELDS:
+        _add_option(group, field, FIT_WORDS[field], getattr(FitOptions, field))
+
+
 def _add_unwrap(verbs, inputs: str) -> None:
     text = "make UV maps for a whole motion"
     sub = verbs.add_parser("unwrap", help=text, description=text.capitalize() + ".", allow_abbrev=False)
@@ -133,7 +157,7 @@ def make_parser() -> argparse.ArgumentParser:
         prog=NAME, description="Turns moving meshes into rigs.", allow_abbrev=False
     )
     verbs = parser.add_subparsers(
-        dest="verb", required=True, metavar="convert|refit|track|unwrap|bake|info|farm|sweep|task|gather"
+        dest="verb", required=True, metavar="convert|refit|track|fit|unwrap|bake|info|farm|sweep|task|gather"
     )
     kinds = ", ".join(INPUTS)
     inputs = f"{kinds} (.obj and .ply with a .pc2 or .mdd), or a folder of numbered .obj or .ply files"
@@ -164,6 +188,7 @@ def make_parser() -> argparse.ArgumentParser:
             _add_option(group, field, CONVERT_WORDS[field], getattr(Options, field))
     _add_refit(verbs)
     _add_track(verbs, inputs)
+    _add_fit(verbs)
     _add_unwrap(verbs, inputs)
     _add_bake(verbs)
     command_farm.add_verbs(verbs, inputs)

@@ -26,8 +26,11 @@ class Opened:
     """An input as a scene, or beside what is in the scene; a context manager, because it may stand on
     temporary files."""
 
-    def __init__(self, path: Path, names: list[str], cache: Path | None, beside: bool = False):
-        self.path, self.names, self.cache, self.beside = path, names, cache, beside
+    def __init__(
+        self, path: Path, names: list[str], cache: Path | None, beside: bool = False, still: bool = False
+    ):
+        """still: its meshes need not move"""
+        self.path, self.names, self.cache, self.beside, self.still = path, names, cache, beside, still
         self.folder: Path | None = None  # of temporary files
         self._known = set(_all_blocks()) if beside else set()
         self._brought: list[int] = []
@@ -61,6 +64,9 @@ class Opened:
             _import(path)
             if suffix not in {".abc", ".usd", ".usda", ".usdc", ".usdz"}:
                 _take_range_from_actions(self._known)
+        elif suffix in MESHES and self.still:
+            self._make_room()
+            _import_mesh(path)
         elif suffix in MESHES:
             self._open_cached()
         else:
@@ -125,6 +131,8 @@ class Opened:
         if self.names:
             return [self._named(mine, name) for name in self.names]
         meshes = [obj for obj in mine if obj.type == "MESH"]
+        if self.still and meshes:
+            return meshes
         moving = [obj for obj in meshes if sources.motion_words(obj)]
         if self.path.suffix.lower() == ".blend" and len(moving) > 1:
             names = ", ".join(obj.name for obj in moving)

@@ -283,3 +283,13 @@ class CompressOptions(_Stored):
 
 
 COMPRESS_FIELDS = tuple(field.name for field in dataclasses.fields(CompressOptions))
+
+
+@dataclasses.dataclass
+class FitOptions(_Stored):
+    """What family/fit.py may be asked for."""
+
+    axes: str = "KEEP"  # KEEP, FOLLOW
+
+
+FIT_FIELDS = tuple(field.name for field in dataclasses.fields(FitOptions))

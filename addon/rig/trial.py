@@ -10,40 +10,9 @@ import bpy
 
 from ..base.handles import Handle
 from ..motion.capture import Clip
-from . import carriers, keys, played
+from . import aiming, carriers, keys, played
 from .build import Built, Maker, discard
 from .keying import Keyed
-
-
-def _aim(owner, old, new) -> None:
-    """Lets what looks at the old object look at the new one."""
-    for name in ("target", "pole_target"):
-        if getattr(owner, name, None) == old:
-            setattr(owner, name, new)
-    for target in getattr(owner, "targets", ()):
-        if target.target == old:
-            target.target = new
-
-
-def _aim_all(armature, old) -> None:
-    for bone in armature.pose.bones:
-        for constraint in bone.constraints:
-            _aim(constraint, old, armature)
-    for curve in armature.animation_data.drivers if armature.animation_data else ():
-        for variable in curve.driver.variables:
-            for target in variable.targets:
-                if target.id == old:
-                    target.id = armature
-
-
-def _aim_shapes(mesh, copy, old) -> None:
-    """Shape keys of a copied mesh that follow the old armature follow the new one."""
-    shapes = mesh.shape_keys
-    for curve in shapes.animation_data.drivers if shapes and shapes.animation_data else ():
-        for variable in curve.driver.variables:
-            for target in variable.targets:
-                if target.id == old:
-                    target.id = copy
 
 
 def _answers_to_world(armature) -> bool:
@@ -77,13 +46,13 @@ class Trial:
         if not _answers_to_world(armature):
             copy.parent = None
             copy.constraints.clear()
-        _aim_all(copy, armature)
+        aiming.at_itself(copy, armature)
         self.armature, self.meshes = Handle.of("objects", copy), []
         for obj in meshes:
             data = note("meshes", obj.data.copy())
             mesh = note("objects", obj.copy())
             mesh.data, mesh.parent, mesh.hide_viewport = data, copy, False
-            _aim_shapes(data, copy, armature)
+            aiming.shapes(data, copy, armature)
             if data.shape_keys is not None:
                 self._shapes.append(Handle.of("shape_keys", data.shape_keys))
             mesh.matrix_parent_inverse = obj.matrix_parent_inverse

@@ -57,6 +57,7 @@ def test_all_refuse_without_a_rig(active):
     others = {
         "cancel": "Nothing is at work",
         "compress_weights": "neither an armature nor a mesh that one moves",
+        "fit_rig": "make the rigged mesh the active one",
         "key_virtual_bones": "neither an armature nor a mesh that one moves",
         "remove_found": "Look for useless bones first",
         "remove_virtual_bones": "neither an armature nor a mesh that one moves",
@@ -94,6 +95,7 @@ def test_all_refuse_a_rig_of_another_file(creature, tmp_path):
     others = {
         "cancel": "Nothing is at work",
         "export": "Name a file to write the rig to",
+        "fit_rig": "make the rigged mesh the active one",
         "key_virtual_bones": "has no virtual bones",
         "remove_virtual_bones": "has no virtual bones",
         "make_root": "Select one bone that deforms the mesh, in Pose Mode",

@@ -1,0 +1,1 @@
+"""One skeleton for many bodies: rigs put into new bodies, and bodies that sliders change."""

@@ -1,0 +1,68 @@
+"""Points of a skeleton carried from one body into another that has the same vertices.
+
+The surface around a point carries it along, by the affine frame that subjects/local_frame.c has for joints:
+
+    g_v = exp(-|p_v - x|^2 / 2 sigma^2) area_v follows_v
+    D = sum g (p - p^)(p - p^)',   C = sum g (q - q^)(p - p^)'
+    x' = q^ + (C + e I)(D + e I)^-1 (x - p^),   e = EVEN tr D / 3 + FAR |x - p^|^2
+
+in diagonals of both bodies. Joints are placed by the library; this is for all else that a rig has: tails,
+and bones that move no vertex. FAR is for those outside of the body, a pole of an IK chain in front of a knee:
+the farther, the less the surface below may shear or bend its way.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..base.surface import diagonal, vertex_areas
+
+_SIGMA = 0.02  # diagonals
+_IN_SIGHT = 1e-12  # of what there is: else sigma is doubled
+_EVEN = 1e-3  # of the mean square extent
+_FAR = 0.05  # of the squared distance
+_NO_EXTENT = 1e-30  # squared diagonals
+_ONE_PLACE = 1e-5  # of the size: points nearer than this are one point of the rig
+
+
+def carried(points, follows, rest, triangles, bodies) -> np.ndarray:
+    """[n][p][3] points [p][3] of the body rest [v][3] in bodies [n][v][3]
+
+    follows [p][v]: how much a vertex has to say about a point
+    """
+    unit = diagonal(rest)
+    known, areas = np.asarray(rest, np.float64) / unit, vertex_areas(rest, triangles)
+    others = [np.asarray(body, np.float64) / diagonal(body) for body in bodies]
+    result = np.empty((len(others), len(points), 3))
+    for number, (point, wants) in enumerate(zip(np.asarray(points, np.float64) / unit, follows, strict=True)):
+        share = _sight(known, point, areas * wants)
+        middle = share @ known
+        offset, away = known - middle, point - middle
+        spread = (offset * share[:, None]).T @ offset
+        even = (_EVEN * np.trace(spread) / 3 + _FAR * float(away @ away) + _NO_EXTENT) * np.eye(3)
+        way = np.linalg.solve(spread + even, away)
+        for body, found in zip(others, result, strict=True):
+            centre = share @ body
+            across = ((body - centre) * share[:, None]).T @ offset
+            found[number] = centre + (across + even) @ way
+    return result * np.array([diagonal(body) for body in bodies])[:, None, None]
+
+
+def _sight(known: np.ndarray, point: np.ndarray, wants: np.ndarray) -> np.ndarray:
+    """[v] shares of sum 1"""
+    squares, sigma = ((known - point) ** 2).sum(axis=1), _SIGMA
+    while True:
+        seen = np.exp(-squares / (2 * sigma * sigma)) * wants
+        if seen.sum() > _IN_SIGHT * wants.sum():
+            return seen / seen.sum()
+        sigma *= 2
+
+
+def groups_of(points: np.ndarray, size: float) -> np.ndarray:
+    """[p] a number for each place: points that lie together have the same"""
+    order, numbers = np.lexsort(points.T), np.full(len(points), -1)
+    for p in order.tolist():
+        if numbers[p] < 0:
+            near = np.linalg.norm(points - points[p], axis=1) <= _ONE_PLACE * size
+            numbers[near & (numbers < 0)] = p
+    return numbers

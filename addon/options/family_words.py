@@ -1,0 +1,28 @@
+"""What the settings of bodies are called: names, tooltips, items and limits, for the screen and the command
+line.
+
+The defaults are those of FitOptions, and a default says what kind of property it is.
+"""
+
+from __future__ import annotations
+
+FIT_WORDS = {
+    "axes": {
+        "name": "Bone Axes",
+        "description": "Which way bones lie in the new bodies",
+        "items": [
+            (
+                "KEEP",
+                "As in the Rig",
+                "Bones start at the joints of the new body and point where those of the rig point: the same"
+                " pose then turns all bodies the same way",
+            ),
+            (
+                "FOLLOW",
+                "Along the Body",
+                "Bones reach from joint to joint of the new body, and turn about axes of their own: they lie"
+                " well, and the same pose is a little different on each body",
+            ),
+        ],
+    },
+}

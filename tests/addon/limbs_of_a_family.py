@@ -1,0 +1,78 @@
+"""A family of made-up bodies: tubes on chains of bones, with the same vertices and known joints."""
+
+import bpy
+import numpy as np
+import scenes
+from ossify.base.steps import run
+from ossify.family import fit
+from ossify.options.options import FitOptions
+
+BONES = 3
+
+
+def stretched(points, lengths, radius=1.0):
+    """Points of a tube along Z whose three parts have other lengths; [.., 3]"""
+    points = np.array(points, np.float64)
+    own, ends = np.linspace(0, 4, BONES + 1), np.concatenate([[0], np.cumsum(lengths)])
+    z = np.interp(points[..., 2], own, ends)
+    return np.stack([radius * points[..., 0], radius * points[..., 1], z], axis=-1)
+
+
+def body(name, points, faces_of):
+    """A mesh with the faces of another one."""
+    mesh = faces_of.data.copy()
+    mesh.name = name
+    mesh.vertices.foreach_set("co", np.asarray(points, np.float32).ravel())
+    mesh.update()
+    obj = scenes.link(bpy.data.objects.new(name, mesh))
+    for group in list(obj.vertex_groups):
+        obj.vertex_groups.remove(group)
+    return obj
+
+
+def like(obj, name, change):
+    """A body whose points are those of a mesh, changed."""
+    return body(name, change(scenes.positions(obj.data)), obj)
+
+
+def joints(armature, names=None):
+    """[b][3] heads in the armature"""
+    bones = armature.data.bones
+    return np.array([bones[name].head_local for name in names or bones.keys()])
+
+
+def fitted(active, *others, **chosen):
+    context = bpy.context
+    context.view_layer.update()
+    return run(fit.fit(context.scene, context.view_layer, active, list(others), FitOptions(**chosen)))
+
+
+def weights(obj):
+    return {
+        (obj.vertex_groups[group.group].name, vertex.index): group.weight
+        for vertex in obj.data.vertices
+        for group in vertex.groups
+    }
+
+
+def moved(armature):
+    """name -> [4][4] what a bone does to the mesh, in the armature"""
+    bones = armature.evaluated_get(bpy.context.evaluated_depsgraph_get()).pose.bones
+    return {
+        bone.name: np.array(bone.matrix, float) @ np.linalg.inv(np.array(bone.bone.matrix_local, float))
+        for bone in bones
+    }
+
+
+def by_hand(armature, obj):
+    """[v][3] in the world: linear blend skinning of the mesh at rest, in double precision"""
+    turns, amounts = moved(armature), np.zeros((len(obj.data.vertices), len(obj.vertex_groups)))
+    for vertex in obj.data.vertices:
+        for group in vertex.groups:
+            amounts[vertex.index, group.group] = group.weight
+    amounts /= amounts.sum(axis=1, keepdims=True)
+    world = np.array(armature.matrix_world, float)
+    to_armature = np.linalg.inv(world) @ np.array(obj.matrix_world, float)
+    rest = np.concatenate([scenes.positions(obj.data), np.ones((len(amounts), 1))], axis=1) @ to_armature.T
+    stack = np.array([turns[group.name] for group in obj.vertex_groups])
+    return (np.einsum("vg,grc,vc->vr", amounts, stack, rest) @ world.T)[:, :3]

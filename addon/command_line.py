@@ -10,6 +10,7 @@ from pathlib import Path
 from . import command_farm
 from .files.inputs import INPUTS
 from .files.outputs import OUTPUTS
+from .files.sequence import KINDS as SEQUENCES
 from .options.bake_words import BAKE_WORDS
 from .options.convert_words import CONVERT_WORDS
 from .options.family_words import FIT_WORDS
@@ -160,7 +161,9 @@ def make_parser() -> argparse.ArgumentParser:
         dest="verb", required=True, metavar="convert|refit|track|fit|unwrap|bake|info|farm|sweep|task|gather"
     )
     kinds = ", ".join(INPUTS)
-    inputs = f"{kinds} (.obj and .ply with a .pc2 or .mdd), or a folder of numbered .obj or .ply files"
+    inputs = (
+        f"{kinds} (.obj and .ply with a .pc2 or .mdd), or a folder of numbered files ({', '.join(SEQUENCES)})"
+    )
     for verb, text in (("convert", "make rigs"), ("info", "say what is inside")):
         sub = verbs.add_parser(verb, help=text, description=text.capitalize() + ".", allow_abbrev=False)
         sub.add_argument("inputs", nargs="+", type=Path, metavar="INPUT", help=inputs)

@@ -11,15 +11,14 @@ import bpy
 import numpy as np
 
 from ..base import pointcache
-from ..base.meshes import positions
 from ..base.refusal import Refusal
 from ..motion import sources
-from . import meshfile
-from .formats import call, need_addon, need_built_in, supported
+from . import importing, sequence
+from .formats import call
 
 MESHES = (".obj", ".ply")
 SCENES = (".abc", ".usd", ".usda", ".usdc", ".usdz", ".glb", ".gltf", ".fbx")
-INPUTS = (".blend", *SCENES, *MESHES)
+INPUTS = (".blend", *SCENES, *MESHES, ".npz")
 
 
 class Opened:
@@ -32,13 +31,13 @@ class Opened:
         """still: its meshes need not move"""
         self.path, self.names, self.cache, self.beside, self.still = path, names, cache, beside, still
         self.folder: Path | None = None  # of temporary files
-        self._known = set(_all_blocks()) if beside else set()
+        self._known = set(importing.all_blocks()) if beside else set()
         self._brought: list[int] = []
 
     def __enter__(self) -> Opened:
         try:
             self._open()
-            self._brought = [uid for uid in _all_blocks() if uid not in self._known]
+            self._brought = [uid for uid in importing.all_blocks() if uid not in self._known]
         except BaseException:
             self.__exit__()
             raise
@@ -52,8 +51,8 @@ class Opened:
         path, suffix = self.path, self.path.suffix.lower()
         if not path.exists():
             raise Refusal(f"{path} is not there.")
-        if path.is_dir():
-            self._open_sequence()
+        if path.is_dir() or suffix == ".npz":
+            self._open_gathered()
         elif suffix == ".blend":
             if self.beside:
                 _append(path)
@@ -61,7 +60,7 @@ class Opened:
                 call(bpy.ops.wm.open_mainfile, path, load_ui=False)
         elif suffix in SCENES:
             self._make_room()
-            _import(path)
+            importing.import_scene(path)
             if suffix not in {".abc", ".usd", ".usda", ".usdc", ".usdz"}:
                 _take_range_from_actions(self._known)
         elif suffix in MESHES and self.still:
@@ -84,39 +83,22 @@ class Opened:
         if not cache.is_file():
             raise Refusal(f"{cache} is not there.")
         self._make_room()
-        obj = _import_mesh(self.path)
+        obj = importing.one_mesh(self.path)
         _attach(obj, cache)
 
-    def _open_sequence(self) -> None:
-        """A folder of numbered mesh files: gathered in a temporary cache."""
-        files = numbered(self.path)
+    def _open_gathered(self) -> None:
+        """A folder of numbered files, or one with arrays of all frames: gathered in temporary caches."""
+        files = sequence.numbered(self.path) if self.path.is_dir() else None
         self._make_room()
-        obj = _import_mesh(files[0])
-        count = len(obj.data.vertices)
         self.folder = Path(tempfile.mkdtemp(prefix="ossify-"))
-        cache = self.folder / "sequence.pc2"
-        with pointcache.Writer(cache, count, range(1, len(files) + 1)) as writer:
-            writer.add(positions(obj.data))
-            for file in files[1:]:
-                other = _import_mesh(file)
-                mesh = other.data
-                points, sides = positions(mesh), len(mesh.loops)
-                bpy.data.objects.remove(other)
-                bpy.data.meshes.remove(mesh)
-                if len(points) != count:
-                    raise Refusal(
-                        f"{file.name} has {len(points)} vertices and {files[0].name} has {count}:"
-                        " only a mesh that keeps its vertices can become a rig."
-                    )
-                if sides != len(obj.data.loops):
-                    raise Refusal(
-                        f"The faces of {file.name} have {sides} corners and those of {files[0].name}"
-                        f" {len(obj.data.loops)}: it is cut, or it is another mesh."
-                    )
-                writer.add(points)
-            writer.finish()
-        _attach(obj, cache)
-        obj.name = self.path.name
+        if files is None:
+            found = sequence.gather_motion(self.path, self.folder)
+        else:
+            found = sequence.gather(files, self.folder)
+        for obj, cache in found:
+            _attach(obj, cache)
+        if len(found) == 1:
+            found[0][0].name = self.path.stem if files is None else self.path.name
 
     @property
     def temporary(self) -> bool:
@@ -150,19 +132,13 @@ class Opened:
 
     def remove(self) -> None:
         """Takes what was brought in beside others out of the file again."""
-        blocks = _all_blocks()
+        blocks = importing.all_blocks()
         bpy.data.batch_remove([blocks[uid] for uid in self._brought if uid in blocks])
 
 
 def _plain_name(name: str) -> str:
     """Without the number that Blender gives to a name that is taken."""
     return re.sub(r"\.\d{3,}$", "", name)
-
-
-def _all_blocks() -> dict[int, object]:
-    """All data-blocks that are not of the interface, by the session's number."""
-    interface = (bpy.types.WindowManager, bpy.types.Screen, bpy.types.WorkSpace)
-    return {block.session_uid: block for block in bpy.data.user_map() if not isinstance(block, interface)}
 
 
 def _append(path: Path) -> None:
@@ -181,17 +157,6 @@ def _append(path: Path) -> None:
     bpy.data.scenes.remove(brought)
 
 
-def numbered(folder: Path) -> list[Path]:
-    """The mesh files of a folder in the order of their numbers."""
-    for suffix in MESHES:
-        files = [file for file in folder.iterdir() if file.suffix.lower() == suffix]
-        found = [(re.findall(r"\d+", file.stem), file) for file in files]
-        found = [(int(numbers[-1]), file.name, file) for numbers, file in found if numbers]
-        if found:
-            return [file for _, _, file in sorted(found)]
-    raise Refusal(f"{folder} holds no numbered .obj or .ply files.")
-
-
 def cache_of(mesh: Path, cache: Path | None) -> Path | None:
     """The cache that moves a mesh file: the one that is named, or one that lies beside it."""
     beside = (mesh.with_suffix(suffix) for suffix in pointcache.KINDS)
@@ -208,44 +173,6 @@ def _attach(obj, cache: Path) -> None:
     modifier.filepath = str(cache.absolute())
     modifier.frame_start = 1
     bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, frames
-
-
-def _import(path: Path) -> None:
-    suffix = path.suffix.lower()
-    if suffix == ".abc":
-        need_built_in("alembic_import", "Alembic", path)
-        call(bpy.ops.wm.alembic_import, path, as_background_job=False)
-    elif suffix.startswith(".usd"):
-        need_built_in("usd_import", "USD", path)
-        call(bpy.ops.wm.usd_import, path)
-    elif suffix == ".fbx":
-        if "fbx_import" in dir(bpy.ops.wm):
-            call(bpy.ops.wm.fbx_import, path)
-        else:
-            need_addon("io_scene_fbx")
-            call(bpy.ops.import_scene.fbx, path)
-    else:
-        need_addon("io_scene_gltf2")
-        call(bpy.ops.import_scene.gltf, path)
-
-
-def _import_mesh(path: Path):
-    """One mesh object with the file's vertices in the file's order."""
-    meshfile.check(path)
-    before = set(bpy.data.objects)
-    if path.suffix.lower() == ".obj":
-        operator = bpy.ops.wm.obj_import
-        call(
-            operator,
-            path,
-            **supported(operator, use_split_objects=False, use_split_groups=False, validate_meshes=False),
-        )
-    else:
-        call(bpy.ops.wm.ply_import, path)
-    made = [obj for obj in bpy.data.objects if obj not in before and obj.type == "MESH"]
-    if len(made) != 1:
-        raise Refusal(f"{path} holds {len(made)} meshes; one is needed.")
-    return made[0]
 
 
 def _take_range_from_actions(known: set[int]) -> None:

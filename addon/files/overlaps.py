@@ -16,7 +16,8 @@ from urllib.parse import unquote
 import bpy
 
 from ..base.refusal import Refusal
-from .inputs import MESHES, cache_of, numbered
+from .inputs import MESHES, cache_of
+from .sequence import numbered
 
 
 def identity(path: Path | str) -> tuple:

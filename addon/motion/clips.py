@@ -19,6 +19,7 @@ from ..base.handles import Handle, Place
 from ..base.refusal import Refusal
 from ..base.surface import diagonal
 from ..options.options import Options
+from . import jitter
 from .capture import STILL, Clip, Motion, capture
 
 OTHER_SIZE = 0.05  # of the size: a take that differs from the first, or from its rig, by more is worth a word
@@ -119,11 +120,26 @@ def _read_takes(scene, view_layer, objects, options: Options) -> Generator[float
     return _joined(takes)
 
 
+# ---- jitter
+
+
+def _steady(motion: Motion) -> None:
+    """Every clip by itself: nothing is smoothed from one into the next."""
+    size = diagonal(motion.frames[0])
+    for clip in motion.clips or [Clip("", slice(0, len(motion.times)), motion.parts[0].source)]:
+        found = jitter.steadied(motion.frames[clip.rows], size)
+        motion.frames[clip.rows] = found.frames
+        motion.notes.append(f"{clip.name}: {found.words}" if clip.name else found.words)
+
+
 def read(scene, view_layer, objects, options: Options) -> Generator[float, None, Motion]:
     """Captures what the options ask for; yields how far it is, 0 to 1."""
     if options.clips == "TAKES":
-        return (yield from _read_takes(scene, view_layer, objects, options))
-    motion = yield from capture(scene, view_layer, objects, options)
+        motion = yield from _read_takes(scene, view_layer, objects, options)
+    else:
+        motion = yield from capture(scene, view_layer, objects, options)
     if options.clips == "MARKERS":
         _at_markers(motion)
+    if options.smooth_jitter:
+        _steady(motion)
     return motion

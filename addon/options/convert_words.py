@@ -224,6 +224,13 @@ CONVERT_WORDS = {
     "frame_start": {"name": "Start", "description": "First frame of the custom range", **_FRAMES},
     "frame_end": {"name": "End", "description": "Last frame of the custom range", **_FRAMES},
     "frame_step": {"name": "Step", "description": "Take every n-th frame", "min": 1, "soft_max": 10},
+    "smooth_jitter": {
+        "name": "Smooth Jitter",
+        "description": (
+            "Smooth the motion in time before it is solved, as strongly as its own jitter asks for; for"
+            " meshes that were generated or scanned frame by frame"
+        ),
+    },
     "clips": {
         "name": "Clips",
         "description": "How many actions the rig gets; it is solved for all of them together",

@@ -58,6 +58,7 @@ class Options(_Stored):
     frame_start: int = 1
     frame_end: int = 250
     frame_step: int = 1
+    smooth_jitter: bool = False
     clips: str = "ONE"  # ONE, MARKERS, TAKES
     each: bool = False  # object has a rig of its own
     nla: bool = False
@@ -101,7 +102,7 @@ _PRESET_DEFAULTS = {
     name: getattr(Options, name)
     for name in (
         "bones_by bones budget budget_of bones_most bone_kind skeleton influences quality locality fairness"
-        " rest_correction keys key_tolerance"
+        " rest rest_correction smooth_jitter keys key_tolerance"
     ).split()
 }
 PRESETS = {
@@ -135,6 +136,12 @@ PRESETS = {
             "rest_correction": "SMOOTH",
             "keys": "EVERY",
         },
+    ),
+    "GENERATED": (
+        "Generated",
+        "For motion from a generator or a scanner: jitter is smoothed in time first, no frame has to be a"
+        " neutral pose, joints hold, and keys are few",
+        {"skeleton": "ARTICULATED", "rest": "SYNTHESISED", "smooth_jitter": True, "key_tolerance": 0.25},
     ),
     "DRAFT": ("Draft", "A quick look", {"bones": 12, "quality": "DRAFT", "key_tolerance": 0.2}),
 }
@@ -187,6 +194,8 @@ def contradiction(settings, scene=None) -> str | None:
         return "Shape keys as poses have no frames to take the rest shape from: choose the undeformed mesh."
     if settings.frames == "POSES" and settings.clips != "ONE":
         return "Shape keys as poses have no time to divide: choose one clip, or frames."
+    if settings.frames == "POSES" and settings.smooth_jitter:
+        return "Shape keys as poses have no time in which jitter could be smoothed: choose frames."
     if settings.each and settings.clips == "TAKES":
         return "Takes of one mesh are one rig: choose other clips, or one rig for all objects."
     if settings.correctives != "OFF" and (settings.virtual_bones or settings.keep_volume):

@@ -232,6 +232,7 @@ class OSSIFY_PT_motion(_Settings, bpy.types.Panel):
         timed = settings.frames != "POSES"
         draw_range(layout, settings, steps=timed)
         if timed:
+            layout.prop(settings, "smooth_jitter")
             layout.prop(settings, "clips")
         layout.prop(settings, "each")
         layout.prop(settings, "rest")

@@ -14,7 +14,7 @@ import numpy as np
 import package  # noqa: F401 (first: it brings what follows)
 from ossify.base import npz, pointcache
 from ossify.base.refusal import Refusal
-from ossify.files import meshfile
+from ossify.files import arrays, meshfile
 from ossify.record import stored, stored_merges
 
 REFUSED = (Refusal, npz.Damaged, stored.Damaged, stored.Newer)
@@ -84,6 +84,23 @@ def _point_cache(kind: str):
 
 def _mesh(kind: str):
     return lambda data: meshfile.check_bytes(data, Path(f"x{kind}"))
+
+
+def _pose(kind: str):
+    def target(data: bytes) -> None:
+        pose = (arrays.npz_of if kind == ".npz" else arrays.stl_of)(data, Path(f"x{kind}"))
+        assert pose.points.shape[-1] == 3
+        if pose.faces is not None and pose.faces.size:
+            pose.points.reshape(-1, pose.points.shape[-2], 3)[0][pose.faces]  # every index is there
+
+    return target
+
+
+_STL = bytes(80) + struct.pack("<I", 1) + np.arange(12, dtype="<f4").tobytes() + bytes(2)
+_STL_TEXT = (
+    b"solid x\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 1 1 0\nendloop\nendfacet\n"
+    b"endsolid x\n"
+)
 
 
 def _arrays(data: bytes) -> None:
@@ -167,6 +184,8 @@ TARGETS = {  # name -> what reads bytes, and whole inputs
     "obj": (_mesh(".obj"), [_OBJ]),
     "ply": (_mesh(".ply"), [*map(_ply, ("ascii", "binary_little_endian", "binary_big_endian")), _MIXED]),
     "npz": (_arrays, [_npz(frames=np.zeros((2, 3, 3), "f4"), triangles=np.zeros((1, 3), int))]),
+    "pose": (_pose(".npz"), [_npz(vertices=np.zeros((3, 3)), faces=np.arange(3).reshape(1, 3))]),
+    "stl": (_pose(".stl"), [_STL, _STL_TEXT]),
     "motion": (_motion, [_npz(frames=np.zeros((2, 3, 3), "f4"), rest=np.zeros((3, 3), "f4"))]),
     **{name: (_text(name), [_notes()[name].encode()]) for name in ("bones", "meshes", "looks", "merged")},
     "merge": (_merge, [_packed_merge()]),

@@ -65,7 +65,7 @@ class Opened:
                 _take_range_from_actions(self._known)
         elif suffix in MESHES and self.still:
             self._make_room()
-            _import_mesh(path)
+            importing.one_mesh(path)
         elif suffix in MESHES:
             self._open_cached()
         else:

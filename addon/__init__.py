@@ -3,6 +3,7 @@
 from . import command
 from .ui import (
     operators,
+    operators_adopt,
     operators_bake,
     operators_bones,
     operators_correctives,
@@ -17,6 +18,7 @@ from .ui import (
     operators_volume,
     overlay,
     panel,
+    panel_adopt,
     panel_family,
     panel_paint,
     panel_refit,
@@ -26,6 +28,7 @@ from .ui import (
     panel_volume,
     preview,
     properties,
+    properties_adopt,
     properties_bake,
     properties_refit,
     properties_rig,
@@ -35,6 +38,7 @@ from .ui import (
 
 _ROOMS = (
     properties,
+    properties_adopt,
     properties_bake,
     properties_refit,
     properties_rig,
@@ -48,11 +52,13 @@ _ROOMS = (
     operators_paint,
     operators_refit,
     operators_track,
+    operators_adopt,
     operators_unwrap,
     operators_virtual,
     operators_volume,
     operators_family,
     panel,
+    panel_adopt,
     panel_skeleton,
     panel_paint,
     operators_correctives,

@@ -18,6 +18,7 @@ from pathlib import Path
 import bpy
 
 from . import command_farm, native
+from .adopt.adopt import adopt
 from .base import whole
 from .base.refusal import Refusal
 from .base.steps import Step, run
@@ -43,12 +44,14 @@ from .options.bake_words import BAKE_WORDS
 from .options.convert_words import CONVERT_WORDS
 from .options.family_words import FIT_WORDS
 from .options.options import (
+    ADOPT_FIELDS,
     BAKE_FIELDS,
     FIELDS,
     FIT_FIELDS,
     REFIT_FIELDS,
     TRACK_FIELDS,
     UNWRAP_FIELDS,
+    AdoptOptions,
     BakeOptions,
     FitOptions,
     Options,
@@ -140,7 +143,13 @@ def _convert_one(paths: list[Path], arguments, options: Options, guard: overlaps
     with contextlib.ExitStack() as stack:
         objects, temporary = _open(stack, paths, arguments)
         guard.reads(overlaps.of_scene())
-        steps = convert(bpy.context.scene, bpy.context.view_layer, objects, options)
+        scene, layer = bpy.context.scene, bpy.context.view_layer
+        if arguments.armature:
+            own, names = inputs.own_armature(arguments.armature), [obj.name for obj in objects]
+            meshes = [scene.objects[name] for name in names]
+            steps = adopt(scene, layer, own, meshes, options, _adopt_options(arguments))
+        else:
+            steps = convert(scene, layer, objects, options)
         result = run(steps, _Progress(path.name, arguments.quiet))
         rigs = [result, *result.others]
         files = [Path(str(output).replace("{object}", _named(rig))) for rig in rigs]
@@ -202,8 +211,29 @@ def _write_report(path: Path | None, guard: overlaps.Guard, options, records: li
         whole.write_text(path, json.dumps(text, indent=1) + "\n")
 
 
+def _adopt_options(arguments) -> AdoptOptions:
+    return AdoptOptions(**given_of(arguments, ADOPT_FIELDS))
+
+
+def _check_armature(parser, arguments, options: Options) -> None:
+    """What cannot be meant with --armature, or without it."""
+    alone = [field for field in ADOPT_FIELDS if getattr(arguments, field) is not None]
+    if not arguments.armature:
+        if alone:
+            parser.error(f"--{alone[0].replace('_', '-')} is of --armature, which is not given")
+        return
+    path, name = inputs.armature_named(arguments.armature)
+    if path is not None and path.suffix.lower() != ".blend":
+        parser.error(f"--armature {arguments.armature}: armatures are read from .blend files")
+    if options.each:
+        parser.error("--each makes a rig for each object; --armature is one")
+    if path is None and name is None:
+        parser.error("--armature is FILE.blend, FILE.blend:NAME or :NAME")
+
+
 def _convert(parser, arguments) -> int:
     options = options_of(arguments)
+    _check_armature(parser, arguments, options)
     check_limits(parser, options, FIELDS, CONVERT_WORDS)
     together = options.clips == "TAKES"
     check_output(parser, arguments, together)
@@ -211,7 +241,8 @@ def _convert(parser, arguments) -> int:
         parser.error("--picture is of one rig: give one input")
     several = [arguments.inputs] if together else [[path] for path in arguments.inputs]
     written = [output_of(paths[0], arguments) for paths in several]
-    guard = _guard(parser, arguments, written, arguments.inputs)
+    rigs = [inputs.armature_named(arguments.armature)[0]] if arguments.armature else []
+    guard = _guard(parser, arguments, written, [*arguments.inputs, *filter(None, rigs)])
     native.library()
     records = []
     for paths in several:

@@ -11,10 +11,12 @@ from . import command_farm
 from .files.inputs import INPUTS
 from .files.outputs import OUTPUTS
 from .files.sequence import KINDS as SEQUENCES
+from .options.adopt_words import ADOPT_WORDS
 from .options.bake_words import BAKE_WORDS
 from .options.convert_words import CONVERT_WORDS
 from .options.family_words import FIT_WORDS
 from .options.options import (
+    ADOPT_FIELDS,
     BAKE_FIELDS,
     CACHE_ENDINGS,
     FIELDS,
@@ -23,6 +25,7 @@ from .options.options import (
     REFIT_FIELDS,
     TRACK_FIELDS,
     UNWRAP_FIELDS,
+    AdoptOptions,
     BakeOptions,
     FitOptions,
     Options,
@@ -184,11 +187,20 @@ def make_parser() -> argparse.ArgumentParser:
         sub.add_argument(
             "--picture", type=Path, metavar="FILE.png", help="a picture of the rig, of one input"
         )
+        sub.add_argument(
+            "--armature",
+            metavar="FILE.blend[:NAME]",
+            help="an armature of your own to rig the mesh to: its bones stay, weights are solved, and poses"
+            " if it stands still; :NAME alone is one of the input's own",
+        )
         sub.add_argument("--preset", choices=[name.lower() for name in PRESETS])
         sub.add_argument("--quiet", action="store_true", help="no progress on stderr")
         group = sub.add_argument_group("settings")
         for field in FIELDS:
             _add_option(group, field, CONVERT_WORDS[field], getattr(Options, field))
+        group = sub.add_argument_group("settings of --armature")
+        for field in ADOPT_FIELDS:
+            _add_option(group, field, ADOPT_WORDS[field], getattr(AdoptOptions, field))
     _add_refit(verbs)
     _add_track(verbs, inputs)
     _add_fit(verbs)

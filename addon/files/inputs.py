@@ -157,6 +157,48 @@ def _append(path: Path) -> None:
     bpy.data.scenes.remove(brought)
 
 
+def armature_named(words: str) -> tuple[Path | None, str | None]:
+    """FILE.blend, FILE.blend:NAME or :NAME; no file: that which is open"""
+    file, colon, name = words.rpartition(":")
+    if not colon or words.lower().endswith(".blend"):
+        file, name = words, ""
+    return Path(file) if file else None, name or None
+
+
+def own_armature(words: str):
+    """The armature of a file, brought into the scene, or one that is there; a file's only one, or by name."""
+    path, name = armature_named(words)
+    if path is not None:
+        found = _append_armatures(path, name)
+    else:
+        found = [obj for obj in bpy.context.view_layer.objects if obj.type == "ARMATURE" and obj.name == name]
+    where = path if path is not None else "The input"
+    if not found:
+        raise Refusal(f"{where} has no armature named {name}." if name else f"{where} has no armature.")
+    if len(found) > 1:
+        names = ", ".join(sorted(obj.name for obj in found))
+        raise Refusal(f"{where} has several armatures ({names}): choose with {where}:NAME.")
+    return found[0]
+
+
+def _append_armatures(path: Path, name: str | None) -> list:
+    """Those of a .blend, with their motion, into the scene that is open; the one of that name, if any."""
+    if not path.is_file():
+        raise Refusal(f"{path} is not there.")
+    try:
+        with bpy.data.libraries.load(str(path.absolute()), link=False) as (there, here):
+            here.objects = [other for other in there.objects if name in (None, other)]
+    except OSError as error:
+        raise Refusal(f"{path}: {error}") from None
+    found = [obj for obj in here.objects if obj is not None and obj.type == "ARMATURE"]
+    others = [obj for obj in here.objects if obj is not None and obj not in found and obj.users == 0]
+    bpy.data.batch_remove(others)
+    for obj in found:
+        bpy.context.scene.collection.objects.link(obj)
+    bpy.context.view_layer.update()
+    return found
+
+
 def cache_of(mesh: Path, cache: Path | None) -> Path | None:
     """The cache that moves a mesh file: the one that is named, or one that lies beside it."""
     beside = (mesh.with_suffix(suffix) for suffix in pointcache.KINDS)

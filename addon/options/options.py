@@ -302,3 +302,14 @@ class FitOptions(_Stored):
 
 
 FIT_FIELDS = tuple(field.name for field in dataclasses.fields(FitOptions))
+
+
+@dataclasses.dataclass
+class AdoptOptions(_Stored):
+    """What adopt.py may be asked for, beside what Options say of range, weights and keys."""
+
+    bone_motion: str = "AUTO"  # AUTO, OWN, SOLVED
+    painted: str = "SOLVED"  # SOLVED, HELD
+
+
+ADOPT_FIELDS = tuple(field.name for field in dataclasses.fields(AdoptOptions))

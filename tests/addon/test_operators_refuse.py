@@ -55,6 +55,8 @@ def test_all_refuse_without_a_rig(active):
     if not active:
         bpy.context.view_layer.objects.active = None
     others = {
+        "adopt": "Select the armature as well as the meshes",
+        "switch_controls": "no armature whose constraints were turned off",
         "cancel": "Nothing is at work",
         "compress_weights": "neither an armature nor a mesh that one moves",
         "fit_rig": "make the rigged mesh the active one",
@@ -93,6 +95,8 @@ def test_all_refuse_a_rig_of_another_file(creature, tmp_path):
     """It cannot be in Pose Mode, where bones are selected."""
     link_rig(tmp_path / "rig.blend", creature.armature, creature.meshes)
     others = {
+        "adopt": "was made by Ossify: Track Motion",
+        "switch_controls": "no armature whose constraints were turned off",
         "cancel": "Nothing is at work",
         "export": "Name a file to write the rig to",
         "fit_rig": "make the rigged mesh the active one",

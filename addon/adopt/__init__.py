@@ -1,0 +1,1 @@
+"""An artist's own armature as the skeleton of a mesh that moves."""

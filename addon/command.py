@@ -139,6 +139,8 @@ def _told(path: Path, rig, output: Path) -> dict:
 def _convert_one(paths: list[Path], arguments, options: Options, guard: overlaps.Guard) -> dict:
     """One rig, of one input or of several takes."""
     path, output = paths[0], output_of(paths[0], arguments)
+    if options.clips == "SUBJECTS":  # which are named after their files
+        output = Path(str(arguments.output).replace("{name}", "{object}"))
     outputs.prepare(output)
     with contextlib.ExitStack() as stack:
         objects, temporary = _open(stack, paths, arguments)
@@ -227,6 +229,8 @@ def _check_armature(parser, arguments, options: Options) -> None:
         parser.error(f"--armature {arguments.armature}: armatures are read from .blend files")
     if options.each:
         parser.error("--each makes a rig for each object; --armature is one")
+    if options.clips == "SUBJECTS":
+        parser.error("--subjects makes a rig for each body; --armature is one")
     if path is None and name is None:
         parser.error("--armature is FILE.blend, FILE.blend:NAME or :NAME")
 
@@ -235,12 +239,13 @@ def _convert(parser, arguments) -> int:
     options = options_of(arguments)
     _check_armature(parser, arguments, options)
     check_limits(parser, options, FIELDS, CONVERT_WORDS)
-    together = options.clips == "TAKES"
+    together = options.clips in ("TAKES", "SUBJECTS")
     check_output(parser, arguments, together)
     if arguments.picture and len(arguments.inputs) > 1 and not together:
         parser.error("--picture is of one rig: give one input")
     several = [arguments.inputs] if together else [[path] for path in arguments.inputs]
-    written = [output_of(paths[0], arguments) for paths in several]
+    apart = arguments.inputs if options.clips == "SUBJECTS" else [paths[0] for paths in several]
+    written = list(dict.fromkeys(output_of(path, arguments) for path in apart))
     rigs = [inputs.armature_named(arguments.armature)[0]] if arguments.armature else []
     guard = _guard(parser, arguments, written, [*arguments.inputs, *filter(None, rigs)])
     native.library()
@@ -248,7 +253,7 @@ def _convert(parser, arguments) -> int:
     for paths in several:
         record = {"input": str(paths[0]), "ok": True, "error": None}
         if together:
-            record["takes"] = list(map(str, paths))
+            record["subjects" if options.clips == "SUBJECTS" else "takes"] = list(map(str, paths))
         try:
             record |= _convert_one(paths, arguments, options, guard)
         except Exception as error:

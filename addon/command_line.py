@@ -193,6 +193,12 @@ def make_parser() -> argparse.ArgumentParser:
             help="an armature of your own to rig the mesh to: its bones stay, weights are solved, and poses"
             " if it stands still; :NAME alone is one of the input's own",
         )
+        sub.add_argument(
+            "--subjects",
+            action="store_true",
+            help="inputs are different bodies with the same vertices: solved together, a rig for each"
+            " (--clips subjects)",
+        )
         sub.add_argument("--preset", choices=[name.lower() for name in PRESETS])
         sub.add_argument("--quiet", action="store_true", help="no progress on stderr")
         group = sub.add_argument_group("settings")
@@ -215,6 +221,8 @@ def options_of(arguments) -> Options:
     values = preset_values(arguments.preset.upper()) if arguments.preset else {}
     given = {name: getattr(arguments, name, None) for name in FIELDS}
     given = {name: value for name, value in given.items() if value is not None}
+    if getattr(arguments, "subjects", False):
+        given["clips"] = "subjects"
     for name in given:
         if name in _IMPLIES and _IMPLIES[name][0] not in given:
             values[_IMPLIES[name][0]] = _IMPLIES[name][1]
@@ -261,6 +269,12 @@ def output_of(path: Path, arguments) -> Path:
     return Path(str(arguments.output).replace("{name}", path.stem))
 
 
+def _bodies_apart(arguments) -> bool:
+    """Whether each body has a file of its own."""
+    several = getattr(arguments, "subjects", False) or getattr(arguments, "clips", None) == "subjects"
+    return several and arguments.output.suffix.lower() != ".blend"
+
+
 def check_output(parser, arguments, together: bool) -> None:
     """together: all inputs go into one output."""
     if arguments.output.suffix.lower() not in OUTPUTS:
@@ -268,6 +282,8 @@ def check_output(parser, arguments, together: bool) -> None:
     if len(arguments.inputs) > 1 and not together and "{name}" not in str(arguments.output):
         parser.error("several inputs need an --output with {name} in it, which stands for the input's name")
     apart = getattr(arguments, "each", None) and arguments.output.suffix.lower() != ".blend"
+    if _bodies_apart(arguments) and "{name}" not in str(arguments.output):
+        parser.error("several bodies need an --output with {name} in it, or a .blend, which holds all rigs")
     if apart and "{object}" not in str(arguments.output):
         parser.error("--each needs an --output with {object} in it, or a .blend, which holds all rigs")
     if len({path.stem for path in arguments.inputs}) < len(arguments.inputs):

@@ -39,7 +39,8 @@ def options_for(armature, options: Options) -> Options:
     of_takes = armature.ossify.settings.clips == "TAKES"
     if of_takes:
         return dataclasses.replace(options, clips="TAKES", each=False)
-    return dataclasses.replace(options, clips="ONE") if options.clips == "TAKES" else options
+    several = options.clips in ("TAKES", "SUBJECTS")
+    return dataclasses.replace(options, clips="ONE") if several else options
 
 
 def convert_again(scene, view_layer, armature, options: Options) -> Generator[Step, None, Result]:

@@ -29,7 +29,7 @@ from ..rig import report, standing
 from ..rig.build import Built, build, discard, hand_over, present
 from ..skeleton import idle, joints, placement, rooting
 from ..skeleton.mirror import Mirror
-from . import layering
+from . import layering, subjects
 from .correct import correct
 
 _SIDE_BY_SIDE = (
@@ -218,6 +218,13 @@ def _make(place: Place, handles: list[Handle], options: Options) -> Generator[St
     motion = yield from each("Reading", clips.read(scene, layer, objects, options))
     clock.lap("capture")
     solved = yield from _solve(motion, options, now)
+    return (yield from _finish(motion, solved, options, clock))
+
+
+def _finish(
+    motion: Motion, solved: Solved, options: Options, clock: Clock, plan=None
+) -> Generator[Step, None, _Made]:
+    """What was solved as a rig that is measured and remembers; plan: where bones lie, if that is known"""
     space = yield from _space(motion, options, solved.rig)
     clock.lap("solve")
     options = _chosen(options, solved)
@@ -225,7 +232,8 @@ def _make(place: Place, handles: list[Handle], options: Options) -> Generator[St
     if options.virtual_bones:
         layers = yield from layering.solve(motion, solved.rig, solved.skeleton, options)
         clock.lap("virtual bones")
-    built = yield from each("Building", build(motion, solved.rig, options, solved.skeleton, solved.mirror))
+    given = motion, solved.rig, options, solved.skeleton, solved.mirror, plan
+    built = yield from each("Building", build(*given))
     clock.lap("build")
     try:
         rig, info = solved.rig, solved.info
@@ -247,6 +255,25 @@ def _make(place: Place, handles: list[Handle], options: Options) -> Generator[St
     return _Made(built, dataclasses.replace(motion, frames=motion.frames[:0]), options, measured)
 
 
+def _make_family(place: Place, handles: list[Handle], options: Options, made: list[_Made]) -> Generator:
+    """A rig for each body, into `made`: what is there when an error comes is taken back."""
+    scene, layer = place.get()
+    clock, now = Clock(), scene.frame_current
+    steps = subjects.read(scene, layer, [handle.get() for handle in handles], options)
+    motions = yield from each("Reading", steps)
+    clock.lap("capture")
+    family = yield from subjects.solve(motions, options, now)
+    for number, (motion, one) in enumerate(zip(motions, family, strict=True)):
+        solved = Solved(one.rig, one.plan.skeleton, one.info, None)
+        own = dataclasses.replace(
+            options, clips="TAKES" if motion.clips else "ONE", skeleton=one.skeleton, each=False
+        )
+        lap = Clock()
+        lap.seconds |= clock.seconds
+        steps = _finish(motion, solved, own, lap, one.plan)
+        made.append((yield from share_of(steps, number, len(motions))))
+
+
 def own_trouble(objects) -> str | None:
     """Why meshes of a rig are not converted, in one sentence; None when none of them is of a rig."""
     for obj in objects:
@@ -264,9 +291,13 @@ def convert(scene, view_layer, objects, options: Options) -> Generator[Step, Non
     if trouble:
         raise Refusal(trouble)
     place, handles = Place.of(scene, view_layer), [Handle.of("objects", obj) for obj in objects]
-    groups = [[handle] for handle in handles] if options.each and options.clips != "TAKES" else [handles]
+    apart = options.each and options.clips not in ("TAKES", "SUBJECTS")
+    groups = [[handle] for handle in handles] if apart else [handles]
     made: list[_Made] = []
     try:
+        if options.clips == "SUBJECTS":
+            yield from _make_family(place, handles, options, made)
+            groups = []
         for number, group in enumerate(groups):
             steps = _make(place, group, options)
             made.append((yield from share_of(steps, number, len(groups))))

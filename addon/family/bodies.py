@@ -96,6 +96,21 @@ def topology_trouble(obj, other) -> str | None:
     return f"{obj.name} is another mesh than {other.name}: {where}."
 
 
+def arrays_trouble(name: str, shape, other: str, like) -> str | None:
+    """The same of meshes as modifiers make them; shape, like: how many vertices, and triangles [t][3]"""
+    (count, triangles), (others, wanted) = shape, like
+    if count != others:
+        return (
+            f"{name} has {count:,} vertices and {other} {others:,}: only meshes with the same vertices in the"
+            " same order share a rig."
+        )
+    if np.array_equal(triangles, wanted):
+        return None
+    pairs = zip(np.sort(triangles, axis=1), np.sort(wanted, axis=1), strict=False)
+    where = next((t for t, (a, b) in enumerate(pairs) if (a != b).any()), min(len(triangles), len(wanted)))
+    return f"{name} joins its vertices otherwise than {other}, from triangle {where} on: it is another mesh."
+
+
 def _extent(points: np.ndarray) -> float:
     """However the body is turned."""
     return float(np.sqrt(np.asarray(points, np.float64).var(axis=0).sum())) or 1.0

@@ -58,7 +58,25 @@ def _sight(known: np.ndarray, point: np.ndarray, wants: np.ndarray) -> np.ndarra
         sigma *= 2
 
 
-def groups_of(points: np.ndarray, size: float) -> np.ndarray:
+def skeleton_in(heads, tails, follows, known: dict[int, np.ndarray], rest, triangles, bodies):
+    """[n][b][3] heads and tails of bones in bodies [n][v][3]; known: bone -> [n][3] where its head is there.
+
+    follows [2 b][v] as in carried(), heads first. What lies together in the rig does so in the bodies, and of
+    several known joints in one place the first counts.
+    """
+    points, count = np.concatenate([heads, tails]), len(heads)
+    place = _places(points, diagonal(rest))
+    found = np.empty((len(bodies), *points.shape))
+    joints = {place[b]: known[b] for b in reversed(known)}
+    loose = [p for p in dict.fromkeys(place.tolist()) if p not in joints]
+    if loose:
+        found[:, loose] = carried(points[loose], follows[loose], rest, triangles, bodies)
+    for p, where in joints.items():
+        found[:, p] = where
+    return found[:, place[:count]], found[:, place[count:]]
+
+
+def _places(points: np.ndarray, size: float) -> np.ndarray:
     """[p] a number for each place: points that lie together have the same"""
     order, numbers = np.lexsort(points.T), np.full(len(points), -1)
     for p in order.tolist():

@@ -45,15 +45,15 @@ class Rigged:
         bones, amounts = standing.sparse(self.skin.weights[self.skin.moved])
         return native.Rig(None, bones, amounts, np.ascontiguousarray(self.rest, np.float32))
 
-    def follows(self) -> tuple[np.ndarray, np.ndarray]:
-        """Points of the skeleton [p][3], heads and then tails, and [p][r] who has a say about each."""
+    def follows(self) -> np.ndarray:
+        """[2 n][r] who has a say about heads, and then tails"""
         dense = self.skin.weights[self.skin.moved]
         count = len(self.names)
         wants = np.ones((2 * count, len(dense)))
         for b, column in zip(self.joints, dense.T, strict=True):
             if column.any():
                 wants[b] = wants[count + b] = column
-        return np.concatenate([self.heads, self.tails]), wants
+        return wants
 
     def check_sources(self) -> None:
         """Refuses when what was read is gone, or another."""
@@ -145,20 +145,7 @@ def rigid_part(matrix: np.ndarray) -> np.ndarray:
 
 
 def skeleton_in(rigged: Rigged, joints: np.ndarray, bodies: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """[n][b][3] heads and tails of all bones in bodies [n][r][3] whose joints [n][j][3] are known.
-
-    What lies together in the rig lies together in the copies.
-    """
-    points, wants = rigged.follows()
-    triangles = rigged.skin.moved_triangles
-    size = float(np.linalg.norm(np.ptp(rigged.rest, axis=0)))
-    place = carry.groups_of(points, size)
-    found = np.empty((len(bodies), *points.shape))
-    known = dict.fromkeys(place[b] for b in rigged.joints)
-    loose = [p for p in dict.fromkeys(place.tolist()) if p not in known]
-    if loose:
-        found[:, loose] = carry.carried(points[loose], wants[loose], rigged.rest, triangles, bodies)
-    for number, b in reversed(list(enumerate(rigged.joints))):  # of several in one place the first counts
-        found[:, place[b]] = joints[:, number]
-    found = found[:, place]
-    return found[:, : len(rigged.names)], found[:, len(rigged.names) :]
+    """[n][b][3] heads and tails of all bones in bodies [n][r][3] whose joints [n][j][3] are known"""
+    known = {b: joints[:, number] for number, b in enumerate(rigged.joints)}
+    ends = rigged.heads, rigged.tails, rigged.follows()
+    return carry.skeleton_in(*ends, known, rigged.rest, rigged.skin.moved_triangles, bodies)

@@ -84,7 +84,7 @@ def _size_notes(first: Motion, take: Motion) -> list[str]:
     return [f"{take.parts[0].name} begins {ratio:.3g} times as large as {first.parts[0].name}."]
 
 
-def _joined(takes: list[Motion]) -> Motion:
+def joined(takes: list[Motion]) -> Motion:
     """One motion with the rest and the place of the first."""
     first, takes = takes[0], [_without_still_end(take) for take in takes]
     ends = np.cumsum([len(take.times) for take in takes]).tolist()
@@ -106,6 +106,12 @@ def _read_takes(scene, view_layer, objects, options: Options) -> Generator[float
         raise Refusal(
             "There is one take: select two or more meshes with the same vertices, or choose one clip."
         )
+    takes = yield from each_of(scene, view_layer, objects, options, _check_alike)
+    return joined(takes)
+
+
+def each_of(scene, view_layer, objects, options: Options, check) -> Generator[float, None, list[Motion]]:
+    """The motion of each object by itself; check(first, other) refuses what does not belong to it."""
     takes, place, handles = [], Place.of(scene, view_layer), [Handle.of("objects", obj) for obj in objects]
     for number, handle in enumerate(handles):
         steps = capture(*place.get(), [handle.get()], options)
@@ -116,8 +122,8 @@ def _read_takes(scene, view_layer, objects, options: Options) -> Generator[float
             takes.append(end.value)
         finally:
             steps.close()
-        _check_alike(takes[0], takes[-1])
-    return _joined(takes)
+        check(takes[0], takes[-1])
+    return takes
 
 
 # ---- jitter

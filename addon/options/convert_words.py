@@ -247,6 +247,13 @@ CONVERT_WORDS = {
                 "Each selected mesh is a take of the active one, with the same vertices: an action for"
                 " each, named after it",
             ),
+            (
+                "SUBJECTS",
+                "Several Bodies",
+                "Each selected mesh is a body of its own, with the same vertices in another shape: solved"
+                " together, a rig for each with the same bones and weights. Meshes with the same shape are"
+                " takes of one body",
+            ),
         ],
     },
     "each": {

@@ -59,7 +59,7 @@ class Options(_Stored):
     frame_end: int = 250
     frame_step: int = 1
     smooth_jitter: bool = False
-    clips: str = "ONE"  # ONE, MARKERS, TAKES
+    clips: str = "ONE"  # ONE, MARKERS, TAKES, SUBJECTS
     each: bool = False  # object has a rig of its own
     nla: bool = False
     keys: str = "REDUCED"  # EVERY, REDUCED
@@ -185,6 +185,20 @@ def range_contradiction(settings, scene=None) -> str | None:
     return None
 
 
+def _subjects_contradiction(settings) -> str | None:
+    """Why bodies cannot share such a rig."""
+    if settings.bone_kind == "FLEXIBLE":
+        return "Bodies that share a rig have rigid bones: choose those, or convert one after the other."
+    if settings.skeleton == "ARTICULATED":
+        return "Joints of several bodies cannot be made to hold yet: choose a hierarchy."
+    if settings.virtual_bones or settings.keep_volume or settings.correctives != "OFF":
+        return (
+            "Virtual bones, Keep Volume and correctives belong to one body: add them to each rig when the"
+            " bodies are converted."
+        )
+    return None
+
+
 def contradiction(settings, scene=None) -> str | None:
     """Why these settings (anything with the fields) cannot be used, in one sentence; None when they can."""
     sentence = range_contradiction(settings, scene)
@@ -196,6 +210,10 @@ def contradiction(settings, scene=None) -> str | None:
         return "Shape keys as poses have no time to divide: choose one clip, or frames."
     if settings.frames == "POSES" and settings.smooth_jitter:
         return "Shape keys as poses have no time in which jitter could be smoothed: choose frames."
+    if settings.clips == "SUBJECTS":
+        sentence = _subjects_contradiction(settings)
+        if sentence:
+            return sentence
     if settings.each and settings.clips == "TAKES":
         return "Takes of one mesh are one rig: choose other clips, or one rig for all objects."
     if settings.correctives != "OFF" and (settings.virtual_bones or settings.keep_volume):

@@ -74,6 +74,18 @@ def _part(places: placement.Bones, leading: np.ndarray, connected: np.ndarray) -
             places.tails[b] += _HAIR * np.linalg.norm(places.tails[b] - places.heads[b]) * places.facing[b]
 
 
+def _pin(plan: Plan, options: Options, poses: bool) -> None:
+    """Bones that as good as turn about their joints do so exactly."""
+    order, places = plan.order, plan.places
+    places_in_order = np.empty_like(order)
+    places_in_order[order] = np.arange(len(order))
+    parents = np.where(plan.parents[order] < 0, -1, places_in_order[plan.parents[order]])
+    limit = channels.PIN_SHARE * (tolerance_of(options, plan.size, poses) or 0.0)
+    plan.transforms[:, order], plan.pinned[order] = channels.pin(
+        places.heads[order], parents, plan.transforms[:, order], limit, options.skeleton == "ARTICULATED"
+    )
+
+
 def _join(
     plan: Plan, rig: Rig, dense, triangles, options: Options, taken: set[str], world, poses: bool
 ) -> None:
@@ -85,14 +97,7 @@ def _join(
     titled = [(name + side, chain) for (name, side), chain in zip(named, pieces.chains, strict=True)]
     plan.chains = sorted(titled, key=lambda item: (item[1][0] != skeleton.root, item[0]))
     plan.parents = np.asarray(skeleton.parents)
-    order = plan.order
-    places_in_order = np.empty_like(order)
-    places_in_order[order] = np.arange(len(order))
-    parents = np.where(plan.parents[order] < 0, -1, places_in_order[plan.parents[order]])
-    limit = channels.PIN_SHARE * (tolerance_of(options, plan.size, poses) or 0.0)
-    plan.transforms[:, order], plan.pinned[order] = channels.pin(
-        places.heads[order], parents, plan.transforms[:, order], limit, options.skeleton == "ARTICULATED"
-    )
+    _pin(plan, options, poses)
     plan.connected = plan.pinned & (leading[plan.parents] == np.arange(rig.bones))
     _part(places, leading, plan.connected)
 
@@ -133,6 +138,32 @@ def plan_bones(
     if skeleton is not None:
         _join(plan, rig, dense, triangles, options, taken, world, poses)
     return plan
+
+
+def plan_like(plan: Plan, rig: Rig, places: placement.Bones, skeleton, options: Options) -> Plan:
+    """The same bones in another body, where they lie in these places."""
+    other = dataclasses.replace(
+        plan,
+        places=places,
+        size=diagonal(rig.rest),
+        transforms=channels.homogeneous(rig.transforms),
+        pinned=np.zeros(rig.bones, bool),
+        skeleton=skeleton,
+    )
+    if skeleton is not None:
+        _pin(other, options, False)
+    return other
+
+
+def agree(plans: list[Plan]) -> None:
+    """Bones are connected in all bodies or in none."""
+    connected = np.logical_and.reduce([plan.connected & plan.pinned for plan in plans])
+    for plan in plans:
+        for b in np.flatnonzero(plan.connected & ~connected):
+            above = plan.parents[b]
+            length = np.linalg.norm(plan.places.tails[above] - plan.places.heads[above])
+            plan.places.tails[above] += _HAIR * length * plan.places.facing[above]
+        plan.connected = connected.copy()
 
 
 @contextlib.contextmanager

@@ -93,7 +93,7 @@ def _animate(maker: Maker, motion: Motion, rig: Rig, options: Options, plan: Pla
     return Keyed.of(keyed, extra), made
 
 
-def _make(maker: Maker, motion: Motion, rig: Rig, options: Options, skeleton, mirror):
+def _make(maker: Maker, motion: Motion, rig: Rig, options: Options, skeleton, mirror, plan):
     name = motion.parts[0].name
     workshop = Handle.of("scenes", maker.new("scenes", "Ossify Workshop"))
     meshes = [
@@ -103,7 +103,8 @@ def _make(maker: Maker, motion: Motion, rig: Rig, options: Options, skeleton, mi
     yield 0.2
     taken = {group.name for handle in meshes for group in handle.get().vertex_groups}
     poses = bool(motion.poses)
-    plan = plan_bones(rig, motion.triangles, motion.space, options, taken, skeleton, poses, mirror)
+    if plan is None:
+        plan = plan_bones(rig, motion.triangles, motion.space, options, taken, skeleton, poses, mirror)
     yield 0.3
     collection = maker.new("collections", f"{name} Rig")
     workshop.get().collection.children.link(collection)
@@ -141,12 +142,13 @@ def build(
     options: Options,
     skeleton: Skeleton | None = None,
     mirror: Mirror | None = None,
+    plan: Plan | None = None,
 ) -> Generator[float, None, Built]:
     """Makes the rig in a workshop scene; yields how far it is, 0 to 1. Without a skeleton all bones hang
-    from the root, and `mirror` says which of them are mirror images."""
+    from the root, and `mirror` says which of them are mirror images; a plan says where they lie."""
     maker = Maker()
     try:
-        return (yield from _make(maker, motion, rig, options, skeleton, mirror))
+        return (yield from _make(maker, motion, rig, options, skeleton, mirror, plan))
     except BaseException:
         discard(maker.made)
         raise

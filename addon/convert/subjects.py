@@ -87,7 +87,10 @@ def read(scene, view_layer, objects, options: Options) -> Generator[float, None,
     if len(groups) == 1:
         apart = [bodies.likeness(_rest_of(motion), _rest_of(motions[0])).percent for motion in motions]
         raise Refusal(_SAME.format(max(apart)))
-    return [group[0] if len(group) == 1 else clips.joined(group) for group in groups]
+    found = [group[0] if len(group) == 1 else clips.joined(group) for group in groups]
+    for motion in found if options.smooth_jitter else ():
+        clips.steady(motion)
+    return found
 
 
 # ---- solving

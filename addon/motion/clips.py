@@ -129,7 +129,7 @@ def each_of(scene, view_layer, objects, options: Options, check) -> Generator[fl
 # ---- jitter
 
 
-def _steady(motion: Motion) -> None:
+def steady(motion: Motion) -> None:
     """Every clip by itself: nothing is smoothed from one into the next."""
     size = diagonal(motion.frames[0])
     for clip in motion.clips or [Clip("", slice(0, len(motion.times)), motion.parts[0].source)]:
@@ -147,5 +147,5 @@ def read(scene, view_layer, objects, options: Options) -> Generator[float, None,
     if options.clips == "MARKERS":
         _at_markers(motion)
     if options.smooth_jitter:
-        _steady(motion)
+        steady(motion)
     return motion

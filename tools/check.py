@@ -1,5 +1,9 @@
 """Everything a change must pass: python tools/check.py (.ci/run calls it when what it needs is there)
 
+    --without-clang    leave out what needs clang
+    --go-on            after a part that failed, too
+    WORD...            only the parts whose names hold one of the words
+
 Checks that use all processors by themselves come first, one after the other; then the others side by side,
 one a processor. The first that fails ends all of it. What each says is printed when it has ended; last come
 the seconds, on the clock and of processors, and what was left out.
@@ -25,6 +29,8 @@ WORTH_REPEATING = re.compile(r"(FAILED )?(tests|window) in Blender|skipped |\d+ 
 
 HAS_GCOV = shutil.which(os.environ.get("GCOV", "gcov")) is not None
 HAS_CLANG = "--without-clang" not in sys.argv
+GOES_ON = "--go-on" in sys.argv
+WORDS = [word for word in sys.argv[1:] if not word.startswith("--")]
 LEFT_OUT = {
     "skipped coverage: there is no gcov": not HAS_GCOV,
     "skipped fuzz and clang's warnings: there is no clang with libFuzzer, and it could not be installed": (
@@ -89,7 +95,11 @@ class Checks:
 
     def __init__(self):
         self.began, self.done, self.running = time.monotonic(), [], set()
-        self.lock, self.failed = threading.Lock(), False
+        self.lock, self.is_over = threading.Lock(), False
+
+    @property
+    def failed(self):
+        return any(not part.passed for part in self.done)
 
     def _run_one(self, command, until, said, environment):
         """The exit code, None when it was not done in time; the processors' seconds"""
@@ -111,7 +121,7 @@ class Checks:
         return None if was_late else process.returncode, used.ru_utime + used.ru_stime
 
     def run(self, part, environment=None):
-        if self.failed:
+        if self.is_over or not is_asked_for(part):
             return
         began, processors, code = time.monotonic(), 0.0, 0
         until = min(began + part.limit, self.began + WHOLE)
@@ -124,7 +134,7 @@ class Checks:
             said.seek(0)
             text = said.read()
         with self.lock:
-            if self.failed:
+            if self.is_over:
                 return  # it was ended because of another
             print(f"\n== {part.name}\n{text}", flush=True)
             if code is None:
@@ -132,8 +142,8 @@ class Checks:
             wall = time.monotonic() - began
             lines = [line for line in text.splitlines() if WORTH_REPEATING.match(line)]
             self.done.append(Done(part.name, code == 0, wall, processors, lines))
-            if code != 0:
-                self.failed = True
+            if code != 0 and not GOES_ON:
+                self.is_over = True
                 for pid in self.running:
                     kill(pid)
 
@@ -156,6 +166,10 @@ class Checks:
         again = [line for part in self.done for line in part.lines]
         again += [sentence for sentence, is_so in LEFT_OUT.items() if is_so]
         print("\n".join(dict.fromkeys(again)), flush=True)
+
+
+def is_asked_for(part):
+    return not WORDS or any(word in part.name for word in WORDS)
 
 
 def kill(group):

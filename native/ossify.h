@@ -515,6 +515,62 @@ typedef struct ossify_united {
     double *joints;   /* [count][rig.bone_capacity][3] to the parent, in rest; the root's own origin */
 } ossify_united;
 
+/* shaping.kind */
+enum {
+    OSSIFY_SHAPE_RIGID = 0, /* bones turn and move */
+    OSSIFY_SHAPE_SCALED =
+        1 /* and are scaled before that, along the axes of the mean body: M = [R diag(s), t] */
+};
+
+/* How ossify_shape_bones shapes. */
+typedef struct ossify_shaping {
+    int64_t struct_size;
+    int64_t kind; /* OSSIFY_SHAPE_RIGID */
+    int64_t
+        held; /* 1: weights and rest of the rig, which are given, stay: the bones of other bodies alone are solved */
+} ossify_shaping;
+
+/* merging.tree: where shape bones hang; docs/subjects.md has what each costs */
+enum {
+    OSSIFY_MERGE_SPANNED =
+        0, /* each once, between and beneath pose bones, by the weights they share (Hasler et al. 2010) */
+    OSSIFY_MERGE_LEAVES =
+        1 /* beneath pose bones, without children, as many as there shall be; those carry no flesh */
+};
+
+/* What ossify_merge merges: pose bones of several subjects and shape bones of their bodies, of the same vertices in the
+ * same order. */
+typedef struct ossify_merging {
+    int64_t struct_size;
+    int64_t tree;          /* OSSIFY_MERGE_SPANNED */
+    int64_t leaves;        /* of OSSIFY_MERGE_LEAVES: how many, at least pose_bones */
+    int64_t subject_count; /* 1..OSSIFY_MAX_SUBJECTS */
+    int64_t pose_bones, pose_influences;
+    int64_t shape_bones, shape_influences;
+    const float *subject_rest;       /* [subject_count][v][3] */
+    const int32_t *subject;          /* [f] whose frame it is */
+    const int32_t *pose_parents;     /* [pose_bones], -1 at the one root */
+    const double *pose_joints;       /* [subject_count][pose_bones][3] */
+    const double *pose_transforms;   /* [f][pose_bones][3][4] from the subject's own rest; they stay */
+    const int32_t *pose_influenced;  /* [v][pose_influences] bones, -1 unused */
+    const float *pose_weights;       /* [v][pose_influences] */
+    const int32_t *shape_influenced; /* [v][shape_influences] likewise */
+    const float *shape_weights;      /* [v][shape_influences] */
+    const int32_t
+        *shape_parents; /* [shape_bones], -1 at roots, of OSSIFY_MERGE_SPANNED: shape bones that may be
+                                        * joined to each other; NULL: none */
+} ossify_merging;
+
+/* Of ossify_merge. Arrays are the caller's. */
+typedef struct ossify_merged {
+    int64_t struct_size;
+    int32_t
+        *parents; /* [rig.bone_capacity], -1 at the root; first pose bones as they came, then shape bones */
+    int32_t *carriers; /* [rig.bone_capacity] the pose bone that a bone goes with, a pose bone itself */
+    double *joints;    /* [rig.bone_capacity][3] in the rig's rest */
+    double *shapes;    /* [subject_count][rig.bone_capacity][3][4] from the rig's rest to the subject's own */
+} ossify_merged;
+
 /* Bodies of the same vertices in the same order, some with a skeleton. See docs/subjects.md. */
 typedef struct ossify_bodies {
     int64_t struct_size;
@@ -584,7 +640,9 @@ enum {
     OSSIFY_FUSE = 14,           /* options: ossify_fusion, result: ossify_groups */
     OSSIFY_INSPECT = 15,        /* result: ossify_conduct */
     OSSIFY_UNITE = 16,          /* options: ossify_subjects, result: ossify_united */
-    OSSIFY_VERBS = 17
+    OSSIFY_SHAPE_BONES = 17,    /* options: ossify_shaping */
+    OSSIFY_MERGE = 18,          /* options: ossify_merging, result: ossify_merged */
+    OSSIFY_VERBS = 19
 };
 
 /* What a verb works on; what it has no use for is not looked at. */
@@ -736,6 +794,21 @@ OSSIFY_API int64_t ossify_unwrap(const ossify_poses *poses, const ossify_setting
  * diagonals of each subject's own box, and E_RMS likewise. Memory: as ossify_decompose, and 5 times the frames. */
 OSSIFY_API int64_t ossify_unite(const ossify_poses *poses, const ossify_settings *settings, ossify_rig *rig,
                                 const ossify_subjects *subjects, ossify_united *united, ossify_info *info);
+
+/* Bones that turn a mean body into each of many (Hasler et al. 2010, sections 3.6 and 3.7); see docs/subjects.md. Every
+ * frame is a body in the same pose, anywhere. poses.rest is the mean; NULL: it is found, all aligned without scale. Out:
+ * the rig, its rest the mean as corrected, settings.rest_mode. With shaping.held the rig comes with weights and its
+ * rest, both stay, and poses.rest is not read. `settings` as for ossify_decompose; bone_kind is not read. */
+OSSIFY_API int64_t ossify_shape_bones(const ossify_poses *poses, const ossify_settings *settings,
+                                      ossify_rig *rig, const ossify_shaping *shaping, ossify_info *info);
+
+/* Pose bones and shape bones in one tree (Hasler et al. 2010, section 3.6); see docs/subjects.md. poses.rest is the mean
+ * body, poses.frames are those of all subjects. Out: a rig of that body whose bones show every subject in every frame:
+ * a shape bone of a subject moves as if grown together with the pose bone that carries it, whose motion is the given
+ * one. Its weights are new, whatever the rig came with, its rest as settings.rest_mode says. `settings` gives influences, iterations, quality,
+ * memory, threads and watcher. */
+OSSIFY_API int64_t ossify_merge(const ossify_poses *poses, const ossify_settings *settings, ossify_rig *rig,
+                                const ossify_merging *merging, ossify_merged *merged, ossify_info *info);
 
 /* Puts the joints of known bodies into bodies that were never seen; see docs/subjects.md. From several bodies every joint
  * becomes a sum of at most OSSIFY_JOINT_VERTICES vertices, learnt from all; from one, the surface around a joint carries

@@ -20,6 +20,7 @@ from .nouns import (
     Evaluation,
     Info,
     Layers,
+    Merged,
     Placed,
     Progress,
     Rig,
@@ -86,6 +87,7 @@ class Call:
         self.following: Following | None = None  # of their drivers, likewise
         self.crowd: Crowd | None = None  # of subjects, likewise
         self.family: Family | None = None  # of bodies, likewise
+        self.graft: Graft | None = None  # of a merge, likewise
         self.sheet: Sheet | None = None  # of a map, likewise
         self.options: ctypes.Structure | None = None  # a struct of the verb's own
         self.result: ctypes.Structure | None = None
@@ -96,7 +98,7 @@ class Call:
         """Arrays for the answer, holding what is given; `more` bones than those have room, too, and so many
         correctives. most: of the influences a vertex that may be given."""
         frame_count, vertex_count = self.shape
-        given = self._checked(noun("rig", given, Rig, optional=True), most)
+        given = self.checked(noun("rig", given, Rig, optional=True), most)
         bones = given.bones
         capacity = max(bones + more, min(max(self.settings.bones, 1), header.MAX_BONES))
         influences = min(max(self.settings.influences, 1), header.MAX_INFLUENCES)
@@ -144,7 +146,7 @@ class Call:
             self.fields[:held] = given.fields
             self.coefficients[:, :held] = given.coefficients
 
-    def _checked(self, given: Rig, most: int) -> Rig:
+    def checked(self, given: Rig, most: int = header.MAX_INFLUENCES) -> Rig:
         """A given rig as arrays of the right types and shapes; what they hold is the library's to judge."""
         frames, vertices = self.shape
 
@@ -224,6 +226,9 @@ class Call:
 
     def united_found(self) -> United:
         return self.crowd.answer(self.rig.bones)
+
+    def merged_found(self) -> Merged:
+        return self.graft.answer(self.rig.bones)
 
     def placed_found(self) -> Placed:
         return self.family.answer()
@@ -471,6 +476,54 @@ class Crowd:
             return United(self.solved, None, None, None)
         joints = np.ascontiguousarray(self.joints[:, :bones])
         return United(self.solved, self.parents[:bones], joints, self.result.root)
+
+
+class Graft:
+    """Pose and shape bones of several subjects, and where they hang: structs, and arrays they point into."""
+
+    def __init__(self, call: Call, pose: Rig, shape: Rig, crowd: dict, tree: str, leaves: int, shape_parents):
+        frames, vertices = call.shape
+        self.arrays = {
+            "subject_rest": as_array("rest", crowd["rest"], np.float32, "svx", (None, vertices, 3)),
+            "subject": as_array("subject", crowd["subject"], np.int32, "f", (frames,)),
+            "pose_parents": as_array("parents", crowd["parents"], np.int32, "b", (pose.bones,)),
+        }
+        count = len(self.arrays["subject_rest"])
+        joints = as_array("joints", crowd["joints"], np.float64, "sbx", (count, pose.bones, 3))
+        self.arrays["pose_joints"] = joints
+        self.arrays["pose_transforms"] = pose.transforms
+        for name, rig in (("pose", pose), ("shape", shape)):
+            self.arrays[f"{name}_influenced"] = rig.influence_bones
+            self.arrays[f"{name}_weights"] = rig.influence_weights
+        if shape_parents is not None:
+            self.arrays["shape_parents"] = as_array(
+                "shape_parents", shape_parents, np.int32, "b", (shape.bones,)
+            )
+        capacity = call.rig.bone_capacity
+        self.parents, self.carriers = (np.full(capacity, -1, np.int32) for _ in range(2))
+        self.joints, self.shapes = np.zeros((capacity, 3)), np.zeros((count, capacity, 3, 4))
+        self.options = header.sized(
+            header.Merging,
+            tree=choice("tree", tree, header.MERGE_TREES, ""),
+            leaves=leaves,
+            subject_count=count,
+            pose_bones=pose.bones,
+            pose_influences=self.arrays["pose_influenced"].shape[1],
+            shape_bones=shape.bones,
+            shape_influences=self.arrays["shape_influenced"].shape[1],
+            **{name: address(array) for name, array in self.arrays.items()},
+        )
+        self.result = header.sized(
+            header.Merged,
+            parents=address(self.parents),
+            carriers=address(self.carriers),
+            joints=address(self.joints),
+            shapes=address(self.shapes),
+        )
+
+    def answer(self, bones: int) -> Merged:
+        shapes = np.ascontiguousarray(self.shapes[:, :bones])
+        return Merged(self.parents[:bones], self.carriers[:bones], self.joints[:bones], shapes)
 
 
 class Family:

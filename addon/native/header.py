@@ -47,8 +47,12 @@ VERBS = (
     "fuse",
     "inspect",
     "unite",
+    "shape_bones",
+    "merge",
 )
 BONE_KINDS = ("rigid", "flexible")
+SHAPE_KINDS = ("rigid", "scaled")
+MERGE_TREES = ("spanned", "leaves")
 QUALITIES = ("draft", "normal", "best")
 REST_MODES = ("fixed", "kept", "free", "smooth")
 STARTS = ("grown", "faces", "spectral", "tried")
@@ -365,6 +369,47 @@ class United(ctypes.Structure):
     ]
 
 
+class Shaping(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_int64),
+        ("kind", ctypes.c_int64),
+        ("held", ctypes.c_int64),
+    ]
+
+
+class Merging(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_int64),
+        ("tree", ctypes.c_int64),
+        ("leaves", ctypes.c_int64),
+        ("subject_count", ctypes.c_int64),
+        ("pose_bones", ctypes.c_int64),
+        ("pose_influences", ctypes.c_int64),
+        ("shape_bones", ctypes.c_int64),
+        ("shape_influences", ctypes.c_int64),
+        ("subject_rest", ctypes.c_void_p),
+        ("subject", ctypes.c_void_p),
+        ("pose_parents", ctypes.c_void_p),
+        ("pose_joints", ctypes.c_void_p),
+        ("pose_transforms", ctypes.c_void_p),
+        ("pose_influenced", ctypes.c_void_p),
+        ("pose_weights", ctypes.c_void_p),
+        ("shape_influenced", ctypes.c_void_p),
+        ("shape_weights", ctypes.c_void_p),
+        ("shape_parents", ctypes.c_void_p),
+    ]
+
+
+class Merged(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_int64),
+        ("parents", ctypes.c_void_p),
+        ("carriers", ctypes.c_void_p),
+        ("joints", ctypes.c_void_p),
+        ("shapes", ctypes.c_void_p),
+    ]
+
+
 class Bodies(ctypes.Structure):
     _fields_ = [
         ("struct_size", ctypes.c_int64),
@@ -480,6 +525,9 @@ STRUCTS = {
     "ossify_driven": Driven,
     "ossify_subjects": Subjects,
     "ossify_united": United,
+    "ossify_shaping": Shaping,
+    "ossify_merging": Merging,
+    "ossify_merged": Merged,
     "ossify_bodies": Bodies,
     "ossify_placed": Placed,
     "ossify_unwrapping": Unwrapping,

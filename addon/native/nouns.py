@@ -238,6 +238,15 @@ class United(NamedTuple):
     root: int | None
 
 
+class Merged(NamedTuple):
+    """One tree of pose bones, as they came, and then shape bones; its rig is that of the mean body."""
+
+    parents: np.ndarray  # [b], -1 at the root
+    carriers: np.ndarray  # [b] the pose bone that a bone goes with, a pose bone itself
+    joints: np.ndarray  # [b][3] in the rig's rest
+    shapes: np.ndarray  # [s][b][3][4] from the rig's rest to each subject's own
+
+
 class Placed(NamedTuple):
     """Joints in new bodies, and the few vertices whose sum each is."""
 

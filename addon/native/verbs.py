@@ -14,7 +14,7 @@ from collections.abc import Callable
 import numpy as np
 
 from . import header
-from .arguments import address, as_array, flag, items, noun, real, whole
+from .arguments import address, as_array, choice, flag, items, noun, real, whole
 from .call import (
     Call,
     Crowd,
@@ -22,6 +22,7 @@ from .call import (
     Figures,
     Folds,
     Following,
+    Graft,
     Room,
     Sheet,
     Sight,
@@ -358,6 +359,79 @@ def unite(
     call.make_room(noun("rig", rig, Rig, optional=True).released())
     call.crowd = Crowd(call, rest, subject, joined)
     call.options, call.result = call.crowd.options, call.crowd.result
+    return call
+
+
+@_verb(lambda call, seconds: (call.rig_found(), call.info_found(seconds)))
+def shape_bones(
+    bodies,
+    triangles=None,
+    settings: Settings | None = None,
+    kind: str = "rigid",
+    mean=None,
+    rig: Rig | None = None,
+) -> Call:
+    """Bones that turn a mean body into each of many: the rig of the mean, and how it went.
+
+    bodies [s][v][3], all in the same pose; the rig's transforms [s][b][3][4] go to each. kind: "rigid", or
+    "scaled" along the axes of the mean, too. mean [v][3]; None: found. With a rig its weights and its rest
+    stay, and the bones of these bodies alone are solved.
+    """
+    call = Call(None if rig is not None else mean, bodies, triangles, settings)
+    held = noun("rig", rig, Rig, optional=True)
+    if rig is not None:
+        if held.influence_bones is None or held.rest is None:
+            refuse("The rig lacks weights or its rest: both tell which bones a body shall have.")
+        held = Rig(None, held.influence_bones, held.influence_weights, held.rest)
+        call.settings.bones = call.settings.influences = 1  # room for the rig and no more
+    call.make_room(held)
+    call.options = header.sized(
+        header.Shaping, kind=choice("kind", kind, header.SHAPE_KINDS, ""), held=rig is not None
+    )
+    return call
+
+
+def _parted(call: Call, name: str, rig: Rig, transforms) -> Rig:
+    """Weights of a rig, and transforms, as arrays."""
+    if rig.influence_bones is None or rig.influence_weights is None:
+        refuse(f"The {name} rig lacks weights: they tell what its bones move.")
+    return call.checked(Rig(transforms, rig.influence_bones, rig.influence_weights))
+
+
+@_verb(lambda call, seconds: (call.rig_found(), call.merged_found(), call.info_found(seconds)))
+def merge(
+    rest,
+    frames,
+    subject,
+    pose: Rig,
+    parents,
+    joints,
+    shape: Rig,
+    triangles=None,
+    settings: Settings | None = None,
+    tree: str = "spanned",
+    leaves: int | None = None,
+    shape_parents=None,
+) -> Call:
+    """Pose bones and shape bones in one tree: a rig of the mean body, the tree, and how it went.
+
+    rest [s][v][3], frames [f][v][3], subject [f]; pose: a rig as `unite` finds it, whose transforms stay,
+    with parents [p] and joints [s][p][3]; shape: a rig as `shape_bones` finds it, whose rest is the mean.
+    tree: "spanned" by shared weights, or "leaves", as many as `leaves` (None: two for each pose bone).
+    shape_parents [b]: of "spanned", which shape bones may be joined to each other.
+    """
+    pose, shape = noun("pose", pose, Rig), noun("shape", shape, Rig)
+    if pose.transforms is None or shape.rest is None:
+        refuse("The pose rig lacks transforms, or the shape rig its rest: both are needed to merge them.")
+    call = Call(shape.rest, frames, triangles, settings)
+    pose, shape = _parted(call, "pose", pose, pose.transforms), _parted(call, "shape", shape, None)
+    leaves = 2 * pose.bones if leaves is None else whole("leaves", leaves, "")
+    spanned = header.MERGE_TREES[choice("tree", tree, header.MERGE_TREES, "")] == "spanned"
+    call.settings.bones = pose.bones + (shape.bones if spanned else leaves)
+    call.make_room(None)
+    crowd = {"rest": rest, "subject": subject, "parents": parents, "joints": joints}
+    call.graft = Graft(call, pose, shape, crowd, tree, leaves, shape_parents)
+    call.options, call.result = call.graft.options, call.graft.result
     return call
 
 

@@ -131,6 +131,29 @@ int64_t ossify_unite(const ossify_poses *poses, const ossify_settings *settings,
     return frame_run(&request, info);
 }
 
+int64_t ossify_shape_bones(const ossify_poses *poses, const ossify_settings *settings, ossify_rig *rig,
+                           const ossify_shaping *shaping, ossify_info *info) {
+    const ossify_request request = {.struct_size = sizeof request,
+                                    .verb = OSSIFY_SHAPE_BONES,
+                                    .poses = poses,
+                                    .settings = settings,
+                                    .rig = rig,
+                                    .options = shaping};
+    return frame_run(&request, info);
+}
+
+int64_t ossify_merge(const ossify_poses *poses, const ossify_settings *settings, ossify_rig *rig,
+                     const ossify_merging *merging, ossify_merged *merged, ossify_info *info) {
+    const ossify_request request = {.struct_size = sizeof request,
+                                    .verb = OSSIFY_MERGE,
+                                    .poses = poses,
+                                    .settings = settings,
+                                    .rig = rig,
+                                    .options = merging,
+                                    .result = merged};
+    return frame_run(&request, info);
+}
+
 int64_t ossify_place_joints(const ossify_poses *poses, const ossify_settings *settings, const ossify_rig *rig,
                             const ossify_bodies *bodies, ossify_placed *placed, ossify_info *info) {
     const ossify_request request = {.struct_size = sizeof request,

@@ -71,6 +71,14 @@ static int64_t run_unite(Call *call, const ossify_request *request) {
     return subjects_unite(call, request->poses, request->rig, request->options, request->result);
 }
 
+static int64_t run_shape_bones(Call *call, const ossify_request *request) {
+    return subjects_shape_bones(call, request->poses, request->rig, request->options);
+}
+
+static int64_t run_merge(Call *call, const ossify_request *request) {
+    return subjects_merge(call, request->poses, request->rig, request->options, request->result);
+}
+
 static int64_t run_place_joints(Call *call, const ossify_request *request) {
     return subjects_place_joints(call, request->poses, request->rig, request->options, request->result);
 }
@@ -203,6 +211,25 @@ static const Verb VERBS[OSSIFY_VERBS] = {
             .result = {"ossify_united", sizeof(ossify_united)},
             .refuses = subjects_refuses_subjects,
             .run = run_unite,
+        },
+    [OSSIFY_SHAPE_BONES] =
+        {
+            .name = "shape_bones",
+            .reads = READS_SETTINGS | READS_REST | READS_FRAMES | READS_TRIANGLES | READS_GIVEN,
+            .writes = WRITES_RIG | MEASURES,
+            .options = {"ossify_shaping", sizeof(ossify_shaping)},
+            .refuses = subjects_refuses_shaping,
+            .run = run_shape_bones,
+        },
+    [OSSIFY_MERGE] =
+        {
+            .name = "merge",
+            .reads = READS_SETTINGS | READS_REST | READS_FRAMES | READS_TRIANGLES | READS_GIVEN,
+            .writes = WRITES_RIG | MEASURES,
+            .options = {"ossify_merging", sizeof(ossify_merging)},
+            .result = {"ossify_merged", sizeof(ossify_merged)},
+            .refuses = subjects_refuses_merging,
+            .run = run_merge,
         },
     [OSSIFY_PLACE_JOINTS] =
         {

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "core/rig.h"
 #include "subjects/around.h"
 
 static void centre_of(const float *x, int vertices, double centre[3]) {
@@ -32,10 +33,10 @@ static void take(Arena *arena, People *people) {
     people->share = arena_take(arena, v * k, sizeof(double));
 }
 
-static void read_bodies(const ossify_subjects *subjects, People *people) {
+static void read_bodies(const PeopleBodies *bodies, People *people) {
     const size_t numbers = 3 * (size_t)people->vertices;
     for (size_t s = 0; s < (size_t)people->subjects; s++) {
-        const float *rest = subjects->rest + s * numbers;
+        const float *rest = bodies->rest + s * numbers;
         double *centre = people->centre + 3 * s;
         people->unit[s] = around_unit(rest, people->vertices);
         centre_of(rest, people->vertices, centre);
@@ -63,20 +64,20 @@ static int is_wanted(void *user) {
     return !call_poll(user, -1);
 }
 
-int people_make(Call *call, const ossify_poses *poses, const ossify_subjects *subjects, int influences,
+int people_make(Call *call, const ossify_poses *poses, const PeopleBodies *bodies, int influences,
                 People *people) {
     *people = (People){.call = call,
                        .vertices = (int)poses->vertex_count,
                        .frames = (int)poses->frame_count,
-                       .subjects = (int)subjects->count,
+                       .subjects = bodies->count,
                        .influences = influences,
-                       .subject = subjects->subject};
+                       .subject = bodies->subject};
     take(&call->arena, people);
     int *same = arena_take(&call->arena, (size_t)people->vertices, sizeof *same);
     if (call->arena.failed || call_poll(call, -1)) {
         return 0;
     }
-    read_bodies(subjects, people);
+    read_bodies(bodies, people);
     read_frames(poses, people);
     for (int v = 0; v < people->vertices; v++) {
         same[v] = v;
@@ -92,6 +93,68 @@ int people_take_bones(People *people, int bones) {
     people->transform = arena_take(arena, 12 * (size_t)people->frames * (size_t)bones, sizeof(double));
     people->first = arena_take(arena, (size_t)bones + 1, sizeof(int));
     return !arena->failed;
+}
+
+void people_read_weights(const ossify_rig *rig, People *people) {
+    const int k = people->influences;
+    people->bones = (int)rig->bones;
+    for (int v = 0; v < people->vertices; v++) {
+        double sum = 0;
+        for (int i = 0; i < k; i++) {
+            const int64_t at = v * rig->influences + i;
+            const int known = i < rig->influences && rig->influence_bones[at] >= 0;
+            people->bone[v * k + i] = known ? rig->influence_bones[at] : -1;
+            people->weight[v * k + i] = known ? (double)rig->influence_weights[at] : 0;
+            sum += people->weight[v * k + i];
+        }
+        for (int i = 0; i < k; i++) {
+            people->weight[v * k + i] /= sum > 0 ? sum : 1;
+        }
+        if (!(sum > 0)) { /* it finds its bones itself */
+            people->bone[v * k] = 0;
+            people->weight[v * k] = 1;
+        }
+    }
+}
+
+void people_write_weights(const People *people, ossify_rig *rig) {
+    const int k = people->influences;
+    for (int v = 0; v < people->vertices; v++) {
+        RigShare share[OSSIFY_MAX_INFLUENCES];
+        int count = 0;
+        for (int i = v * k; i < (v + 1) * k; i++) {
+            if (people->bone[i] >= 0) {
+                share[count++] = (RigShare){people->bone[i], 0, people->weight[i]};
+            }
+        }
+        rig_write_shares(share, count, (size_t)v, rig);
+    }
+}
+
+/* x = c_f + (R (p - c_s) u + t) / u */
+void people_write_transforms(const People *people, int frames, ossify_rig *rig) {
+    for (int f = 0; f < frames; f++) {
+        const int s = people->subject[f];
+        const double *centre = people->centre + 3 * s, *to = people->frame_centre + 3 * f;
+        for (int b = 0; b < people->bones; b++) {
+            const double *m = people_transform(people, f, b);
+            double *out = rig->transforms + 12 * ((int64_t)f * rig->bone_capacity + b);
+            for (int a = 0; a < 3; a++) {
+                const double *row = m + 4 * a;
+                memcpy(out + 4 * a, row, 3 * sizeof *row);
+                out[4 * a + 3] = to[a] + row[3] / people->unit[s] - row[0] * centre[0] - row[1] * centre[1] -
+                                 row[2] * centre[2];
+            }
+        }
+    }
+}
+
+void people_write_rests(const People *people, float *rest) {
+    const size_t numbers = 3 * (size_t)people->vertices;
+    for (size_t i = 0; i < numbers * (size_t)people->subjects; i++) {
+        const size_t s = i / numbers;
+        rest[i] = (float)(people->rest[i] / people->unit[s] + people->centre[3 * s + i % 3]);
+    }
 }
 
 void people_list(People *people) {

@@ -8,6 +8,7 @@
 /* Inside, a body and its frames are in diagonals of its box, the body and every frame centred. */
 typedef struct People {
     Call *call;
+    int scaled; /* 1: bones are scaled along the axes of the rest, too */
     int vertices, frames, subjects, bones, influences;
     const int32_t *subject; /* [f] */
     double *unit;           /* [s] one by the diagonal */
@@ -26,11 +27,24 @@ typedef struct People {
     Graph graph;
 } People;
 
+/* The bodies as the caller has them. */
+typedef struct PeopleBodies {
+    int count;
+    const float *rest;      /* [count][v][3] */
+    const int32_t *subject; /* [f] */
+} PeopleBodies;
+
 /* 0 when the call must end. */
-int people_make(Call *call, const ossify_poses *poses, const ossify_subjects *subjects, int influences,
+int people_make(Call *call, const ossify_poses *poses, const PeopleBodies *bodies, int influences,
                 People *people);
 /* Room for so many bones. 0 when memory is out. */
 int people_take_bones(People *people, int bones);
+/* From a rig and into one, in the caller's coordinates. */
+void people_read_weights(const ossify_rig *rig, People *people);
+void people_write_weights(const People *people, ossify_rig *rig);
+/* Of the first `frames` frames. */
+void people_write_transforms(const People *people, int frames, ossify_rig *rig);
+void people_write_rests(const People *people, float *rest);
 /* The lists of who follows a bone. */
 void people_list(People *people);
 /* M p of a bone in a frame */

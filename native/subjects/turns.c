@@ -9,48 +9,13 @@
 
 #include <string.h>
 
-#include "math/rotation3.h"
+#include "subjects/pull.h"
 
 typedef struct Turns {
     const People *people;
     double **room;
     int sweeps, guess;
 } Turns;
-
-/* What a bone would have to do: the sums of w^2 p, of w y and of w y p', y = r + w M p~. */
-typedef struct Pull {
-    double mass, from[3], to[3], cross[9];
-} Pull;
-
-static void pull_add(Pull *pull, double square, const double *p, const double y[3]) {
-    pull->mass += square;
-    for (int a = 0; a < 3; a++) {
-        pull->from[a] += square * p[a];
-        pull->to[a] += y[a];
-        for (int b = 0; b < 3; b++) {
-            pull->cross[3 * a + b] += y[a] * p[b];
-        }
-    }
-}
-
-static void pull_solve(const Pull *pull, double *m) {
-    double h[9], r[9];
-    if (!(pull->mass > 0)) {
-        return;
-    }
-    for (int i = 0; i < 9; i++) {
-        h[i] = pull->cross[i] - pull->to[i / 3] * pull->from[i % 3] / pull->mass;
-        r[i] = m[4 * (i / 3) + i % 3];
-    }
-    rotation3_nearest(h, r, r);
-    for (int a = 0; a < 3; a++) {
-        const double *row = r + 3 * a;
-        memcpy(m + 4 * a, row, 3 * sizeof *row);
-        m[4 * a + 3] =
-            (pull->to[a] - row[0] * pull->from[0] - row[1] * pull->from[1] - row[2] * pull->from[2]) /
-            pull->mass; /* t = (y - R p) / m */
-    }
-}
 
 static void sweep_bone(const People *people, int f, int b, const double *rest, double *r) {
     double *m = people->transform + 12 * ((size_t)f * (size_t)people->bones + (size_t)b), old[12];
@@ -67,7 +32,7 @@ static void sweep_bone(const People *people, int f, int b, const double *rest, d
         }
         pull_add(&pull, w * w, p, y);
     }
-    pull_solve(&pull, m);
+    pull_solve(&pull, people->scaled, m);
     for (int i = first; i < end; i++) {
         const int v = people->member[i];
         double before[3], after[3];
@@ -91,7 +56,7 @@ static void guess_bone(const People *people, int f, int b, const double *rest) {
         const double y[3] = {w * (double)x[3 * v], w * (double)x[3 * v + 1], w * (double)x[3 * v + 2]};
         pull_add(&pull, w, rest + 3 * v, y);
     }
-    pull_solve(&pull, m);
+    pull_solve(&pull, people->scaled, m);
 }
 
 /* r = x - sum w M p~ */

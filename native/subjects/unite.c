@@ -9,22 +9,16 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/rig.h"
 #include "core/sentence.h"
 #include "math/sphere.h"
 #include "solve/decompose.h"
 #include "subjects/carry.h"
 #include "subjects/joined.h"
-#include "subjects/shares.h"
+#include "subjects/rounds.h"
 #include "subjects/subjects.h"
 #include "subjects/turns.h"
 
-enum { GUESS_SWEEPS = 12, SWEEPS = 3, SETTLE = 2 };
-
 #define LARGEST_REST 1e30 /* as positions may be */
-
-static const double SETTLED = 3e-4;   /* of the error, that a round gains: less is nothing */
-static const double FREE_HOLD = 1e-2; /* of the frames: how much a rest that is free is held */
 
 static int bad_arrays(const ossify_request *request, ossify_info *info) {
     const ossify_subjects *subjects = request->options;
@@ -96,27 +90,20 @@ typedef struct Union {
     const ossify_poses *poses;
     const ossify_rig *rig;
     People people;
-    SharesRoom *shares;
-    double **room; /* [workers] of turns.c */
-    int *spare_bone;
-    double *spare_weight;
+    Rounds rounds;
     Kept best;
     float *frames; /* [f][v][3] of a start */
     float *rest;   /* [v][3] likewise */
-    int rounds, left_over;
 } Union;
 
 static int take_union(Union *all, int capacity) {
     Arena *arena = &all->call->arena;
     People *people = &all->people;
-    const int workers = parallel_workers(all->call->pool);
     const size_t v = (size_t)people->vertices, slots = v * (size_t)people->influences;
     const size_t moves = 12 * (size_t)people->frames * (size_t)capacity;
     if (!people_take_bones(people, capacity)) {
         return 0;
     }
-    all->spare_bone = arena_take(arena, slots, sizeof(int));
-    all->spare_weight = arena_take(arena, slots, sizeof(double));
     all->best = (Kept){.error = INFINITY,
                        .bone = arena_take(arena, slots, sizeof(int)),
                        .weight = arena_take(arena, slots, sizeof(double)),
@@ -124,42 +111,7 @@ static int take_union(Union *all, int capacity) {
                        .rest = arena_take(arena, 3 * v * (size_t)people->subjects, sizeof(double))};
     all->frames = arena_take(arena, 3 * v * (size_t)people->frames, sizeof(float));
     all->rest = arena_take(arena, 3 * v, sizeof(float));
-    all->room = arena_take(arena, (size_t)workers, sizeof(double *));
-    for (int i = 0; i < workers && all->room != NULL; i++) {
-        all->room[i] = arena_take(arena, 3 * v, sizeof(double));
-    }
-    all->shares = shares_take(people);
-    return !arena->failed;
-}
-
-static void read_weights(const ossify_rig *rig, People *people) {
-    const int k = people->influences;
-    people->bones = (int)rig->bones;
-    for (int v = 0; v < people->vertices; v++) {
-        double sum = 0;
-        for (int i = 0; i < k; i++) {
-            const int64_t at = v * rig->influences + i;
-            const int known = i < rig->influences && rig->influence_bones[at] >= 0;
-            people->bone[v * k + i] = known ? rig->influence_bones[at] : -1;
-            people->weight[v * k + i] = known ? (double)rig->influence_weights[at] : 0;
-            sum += people->weight[v * k + i];
-        }
-        for (int i = 0; i < k; i++) {
-            people->weight[v * k + i] /= sum > 0 ? sum : 1;
-        }
-        if (!(sum > 0)) { /* it finds its bones itself */
-            people->bone[v * k] = 0;
-            people->weight[v * k] = 1;
-        }
-    }
-}
-
-/* How strongly the given rest is held, as a number of frames; < 0: fixed. */
-static double hold_of(const Union *all) {
-    const int64_t mode = all->call->settings->rest_mode;
-    return mode == OSSIFY_REST_FIXED  ? -1
-           : mode == OSSIFY_REST_KEPT ? 1
-                                      : FREE_HOLD * all->people.frames / all->people.subjects;
+    return rounds_take(people, &all->rounds);
 }
 
 static void keep_best(Union *all) {
@@ -181,26 +133,8 @@ static void keep_best(Union *all) {
 
 /* From the weights at hand; 0 when the call must end. */
 static int descend(Union *all) {
-    People *people = &all->people;
-    const double hold = hold_of(all);
-    double last = INFINITY;
-    memcpy(people->rest, people->given,
-           3 * (size_t)people->vertices * (size_t)people->subjects * sizeof(double));
-    turns_update(people, all->room, GUESS_SWEEPS, 1);
-    for (int round = 0, settled = 0; round < all->rounds && settled < SETTLE; round++) {
-        shares_update(people, all->shares, all->spare_bone, all->spare_weight);
-        if (hold >= 0) {
-            shares_rest(people, hold);
-        }
-        turns_update(people, all->room, SWEEPS, 0);
-        if (atomic_load(&all->call->cancelled)) {
-            return 0;
-        }
-        all->call->info->iterations++;
-        all->left_over = round + 1 == all->rounds;
-        const double error = people_error(people);
-        settled = error > (1 - SETTLED) * last ? settled + 1 : 0;
-        last = error;
+    if (!rounds_descend(&all->rounds)) {
+        return 0;
     }
     keep_best(all);
     return 1;
@@ -225,7 +159,7 @@ static int64_t start_from(Union *all, int frames) {
     rig.rest = arena_take(arena, 3 * v, sizeof(float));
     const int64_t status = arena->failed ? OSSIFY_OUT_OF_MEMORY : decompose(all->call, &poses, &rig);
     if (status >= 0) {
-        read_weights(&rig, people);
+        people_read_weights(&rig, people);
     }
     arena_return(arena, mark);
     call_stage(all->call, OSSIFY_STAGE_REFINE);
@@ -267,47 +201,6 @@ static void take_best(Union *all) {
     people->weight = all->best.weight;
     people->transform = all->best.transform;
     people->rest = all->best.rest;
-}
-
-/* x = c_f + (R (p - c_s) u + t) / u */
-static void write_transforms(const People *people, ossify_rig *rig) {
-    for (int f = 0; f < people->frames; f++) {
-        const int s = people->subject[f];
-        const double *centre = people->centre + 3 * s, *to = people->frame_centre + 3 * f;
-        for (int b = 0; b < people->bones; b++) {
-            const double *m = people_transform(people, f, b);
-            double *out = rig->transforms + 12 * ((int64_t)f * rig->bone_capacity + b);
-            for (int a = 0; a < 3; a++) {
-                const double *row = m + 4 * a;
-                memcpy(out + 4 * a, row, 3 * sizeof *row);
-                out[4 * a + 3] = to[a] + row[3] / people->unit[s] - row[0] * centre[0] - row[1] * centre[1] -
-                                 row[2] * centre[2];
-            }
-        }
-    }
-}
-
-static void write_weights(const People *people, ossify_rig *rig) {
-    const int k = people->influences;
-    for (int v = 0; v < people->vertices; v++) {
-        RigShare share[OSSIFY_MAX_INFLUENCES];
-        int count = 0;
-        for (int i = v * k; i < (v + 1) * k; i++) {
-            if (people->bone[i] >= 0) {
-                share[count++] = (RigShare){people->bone[i], 0, people->weight[i]};
-            }
-        }
-        rig_write_shares(share, count, (size_t)v, rig);
-    }
-}
-
-static void write_rests(const People *people, const ossify_subjects *subjects, int fixed, float *rest) {
-    const size_t numbers = 3 * (size_t)people->vertices;
-    for (size_t i = 0; i < numbers * (size_t)people->subjects; i++) {
-        const size_t s = i / numbers;
-        rest[i] = fixed ? subjects->rest[i]
-                        : (float)(people->rest[i] / people->unit[s] + people->centre[3 * s + i % 3]);
-    }
 }
 
 /* By each subject's own size. */
@@ -356,15 +249,11 @@ static void write_united(const Joining *joining, const ossify_subjects *subjects
     }
 }
 
-static int rounds_of(const ossify_settings *settings) {
-    static const int BY_QUALITY[] = {20, 60, 150};
-    return settings->iterations > 0 ? (int)settings->iterations : BY_QUALITY[settings->quality];
-}
-
 int64_t subjects_unite(Call *call, const ossify_poses *poses, ossify_rig *rig,
                        const ossify_subjects *subjects, ossify_united *united) {
     const ossify_settings *settings = call->settings;
-    Union all = {.call = call, .poses = poses, .rig = rig, .rounds = rounds_of(settings)};
+    Union all = {.call = call, .poses = poses, .rig = rig};
+    const PeopleBodies bodies = {(int)subjects->count, subjects->rest, subjects->subject};
     Joining joining;
     const int given = (rig->given & OSSIFY_GIVEN_WEIGHTS) != 0;
     const int capacity = (int)(given && rig->bones > settings->bones ? rig->bones : settings->bones);
@@ -372,12 +261,12 @@ int64_t subjects_unite(Call *call, const ossify_poses *poses, ossify_rig *rig,
     if (bad_rest(call->info, subjects, poses->vertex_count)) {
         return OSSIFY_BAD_ARGUMENT;
     }
-    if (rest == NULL || !people_make(call, poses, subjects, (int)settings->influences, &all.people) ||
+    if (rest == NULL || !people_make(call, poses, &bodies, (int)settings->influences, &all.people) ||
         !take_union(&all, capacity)) {
         return call_ended(call);
     }
     if (given) {
-        read_weights(rig, &all.people);
+        people_read_weights(rig, &all.people);
         call_stage(call, OSSIFY_STAGE_REFINE);
     }
     int64_t status = !given ? find_bones(&all) : descend(&all) ? OSSIFY_CONVERGED : call_ended(call);
@@ -385,11 +274,15 @@ int64_t subjects_unite(Call *call, const ossify_poses *poses, ossify_rig *rig,
         return status;
     }
     take_best(&all);
-    turns_update(&all.people, all.room, 0, 0);
+    turns_update(&all.people, all.rounds.room, 0, 0);
     rig->bones = all.people.bones;
-    write_transforms(&all.people, rig);
-    write_weights(&all.people, rig);
-    write_rests(&all.people, subjects, settings->rest_mode == OSSIFY_REST_FIXED, rest);
+    people_write_transforms(&all.people, all.people.frames, rig);
+    people_write_weights(&all.people, rig);
+    if (settings->rest_mode == OSSIFY_REST_FIXED) {
+        memcpy(rest, subjects->rest, 3 * (size_t)(subjects->count * poses->vertex_count) * sizeof *rest);
+    } else {
+        people_write_rests(&all.people, rest);
+    }
     memcpy(rig->rest, rest, 3 * (size_t)poses->vertex_count * sizeof *rest);
     status = join(&all, subjects, rig, rest, &joining);
     if (status < 0) {
@@ -397,5 +290,5 @@ int64_t subjects_unite(Call *call, const ossify_poses *poses, ossify_rig *rig,
     }
     tell(&all.people, subjects, call->info);
     write_united(&joining, subjects, united);
-    return all.left_over ? OSSIFY_OUT_OF_ITERATIONS : OSSIFY_CONVERGED;
+    return all.rounds.left_over ? OSSIFY_OUT_OF_ITERATIONS : OSSIFY_CONVERGED;
 }

@@ -775,6 +775,62 @@ static void run_unite(Case *c) {
     }
 }
 
+/* Frames as bodies; then the bones as they came, to pose by, and merged with those that shape. */
+static void run_shapes(Case *c) {
+    enum { ROOM = 3 * MOST_BONES + 3 };
+    static double transforms[12 * MOST_FRAMES * ROOM], shapes[12 * ROOM], joints[3 * ROOM];
+    static double motion[12 * MOST_FRAMES * MOST_BONES];
+    int32_t parents[ROOM], carriers[ROOM], pose_parents[MOST_BONES], subject[MOST_FRAMES] = {0};
+    const int64_t bones = c->rig.bones, wide = c->rig.bone_capacity;
+    const ossify_shaping shaping = {.struct_size = sizeof shaping, .kind = c->vertex % 2};
+    ossify_rig shaped = c->rig, rig = c->rig;
+    for (int64_t f = 0; f < c->poses.frame_count; f++) {
+        memcpy(motion + 12 * f * bones, c->rig.transforms + 12 * f * wide,
+               12 * (size_t)bones * sizeof *motion);
+    }
+    for (int64_t b = 0; b < bones; b++) {
+        pose_parents[b] = (int32_t)b - 1;
+    }
+    const ossify_merging merging = {.struct_size = sizeof merging,
+                                    .tree = c->vertex % 2,
+                                    .leaves = bones,
+                                    .subject_count = 1,
+                                    .pose_bones = bones,
+                                    .pose_influences = c->rig.influences,
+                                    .shape_bones = bones,
+                                    .shape_influences = c->rig.influences,
+                                    .subject_rest = c->rig.rest,
+                                    .subject = subject,
+                                    .pose_parents = pose_parents,
+                                    .pose_joints = joints,
+                                    .pose_transforms = motion,
+                                    .pose_influenced = c->rig.influence_bones,
+                                    .pose_weights = c->rig.influence_weights,
+                                    .shape_influenced = c->rig.influence_bones,
+                                    .shape_weights = c->rig.influence_weights,
+                                    .shape_parents = c->vertex % 3 ? pose_parents : NULL};
+    ossify_merged merged = {.struct_size = sizeof merged,
+                            .parents = parents,
+                            .carriers = carriers,
+                            .joints = joints,
+                            .shapes = shapes};
+    c->fraction = 0;
+    c->rig.correctives = 0;
+    shaped.held_transforms = shaped.held_vertices = shaped.held_groups = shaped.held_rest = NULL;
+    check_status(c, ossify_shape_bones(&c->poses, &c->settings, &shaped, &shaping, &c->info));
+    rig = shaped;
+    rig.given = OSSIFY_GIVEN_NOTHING;
+    rig.bone_capacity = ROOM;
+    rig.transforms = transforms;
+    c->fraction = 0;
+    const int64_t status = ossify_merge(&c->poses, &c->settings, &rig, &merging, &merged, &c->info);
+    check_status(c, status);
+    for (int64_t b = 0; b < rig.bones && status >= 0; b++) {
+        MUST(parents[b] >= -1 && parents[b] < rig.bones && carriers[b] >= 0 && carriers[b] < bones);
+        MUST(isfinite(joints[3 * b]) && isfinite(shapes[12 * b]));
+    }
+}
+
 /* The skeleton in the rest and in the first frame, learnt from one body or from both. */
 static void run_place_joints(Case *c) {
     enum { MOST_BODIES = 2 };
@@ -962,6 +1018,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
             run_place_joints(c);
             run_unwrap(c);
             run_unite(c);
+            run_shapes(c);
         } else {
             check_refusal(c, before);
         }

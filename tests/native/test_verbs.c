@@ -45,6 +45,12 @@ typedef struct Bench {
     ossify_united united;
     int32_t subject[FRAMES];
     float united_rest[3 * (VERTICES + 60)];
+    ossify_shaping shaping;
+    ossify_merging merging;
+    ossify_merged merged;
+    int32_t merged_parents[BONES + 1], carriers[BONES + 1], one_bone[VERTICES + 60], no_parent[BONES];
+    float whole_weight[VERTICES + 60];
+    double merged_joints[3 * BONES + 3], shapes[12 * BONES + 12], pose_joint[3];
     ossify_bodies bodies;
     ossify_placed placed;
     double known_joints[3 * BONES], placed_joints[3 * BONES], shares[OSSIFY_JOINT_VERTICES * BONES];
@@ -201,6 +207,37 @@ static void give_subjects(Bench *bench) {
     bench->request.result = &bench->united;
 }
 
+/* One pose bone that moves all, and the bones of the rig as shape bones. */
+static void give_merging(Bench *bench) {
+    for (int v = 0; v < VERTICES + 60; v++) {
+        bench->whole_weight[v] = 1;
+    }
+    memset(bench->no_parent, -1, sizeof bench->no_parent);
+    bench->merging = (ossify_merging){.struct_size = sizeof bench->merging,
+                                      .tree = OSSIFY_MERGE_SPANNED,
+                                      .subject_count = 1,
+                                      .pose_bones = 1,
+                                      .pose_influences = 1,
+                                      .shape_bones = BONES,
+                                      .shape_influences = K,
+                                      .subject_rest = bench->made.truth.rest,
+                                      .subject = bench->subject,
+                                      .pose_parents = bench->no_parent,
+                                      .pose_joints = bench->pose_joint,
+                                      .pose_transforms = bench->made.truth.transforms,
+                                      .pose_influenced = bench->one_bone,
+                                      .pose_weights = bench->whole_weight,
+                                      .shape_influenced = bench->made.truth.influence_bones,
+                                      .shape_weights = bench->made.truth.influence_weights};
+    bench->merged = (ossify_merged){.struct_size = sizeof bench->merged,
+                                    .parents = bench->merged_parents,
+                                    .carriers = bench->carriers,
+                                    .joints = bench->merged_joints,
+                                    .shapes = bench->shapes};
+    bench->request.options = &bench->merging;
+    bench->request.result = &bench->merged;
+}
+
 static Bench *bench_open(int64_t verb) {
     SyntheticOptions options = {.shape = SHAPE_TUBE,
                                 .vertices = VERTICES,
@@ -258,6 +295,13 @@ static Bench *bench_open(int64_t verb) {
     if (verb == OSSIFY_UNITE) {
         give_subjects(bench);
     }
+    bench->shaping = (ossify_shaping){.struct_size = sizeof bench->shaping};
+    if (verb == OSSIFY_SHAPE_BONES) {
+        bench->request.options = &bench->shaping;
+    }
+    if (verb == OSSIFY_MERGE) {
+        give_merging(bench);
+    }
     if (verb == OSSIFY_PLACE_JOINTS) {
         give_bodies(bench);
     }
@@ -295,6 +339,8 @@ static void check_same(const Bench *a, const Bench *b) {
     CHECK(memcmp(a->blended_weights, b->blended_weights, sizeof a->blended_weights) == 0);
     CHECK(memcmp(a->placed_joints, b->placed_joints, sizeof a->placed_joints) == 0);
     CHECK(memcmp(a->united_rest, b->united_rest, sizeof a->united_rest) == 0);
+    CHECK(memcmp(a->merged_parents, b->merged_parents, sizeof a->merged_parents) == 0);
+    CHECK(memcmp(a->shapes, b->shapes, sizeof a->shapes) == 0);
     CHECK(memcmp(a->shares, b->shares, sizeof a->shares) == 0);
     CHECK(a->layers.count == b->layers.count && a->layers.delta == b->layers.delta);
     CHECK(memcmp(a->relaxed, b->relaxed, sizeof a->relaxed) == 0);

@@ -91,6 +91,28 @@ def calls():
             "joined": True,
             "rig": rig,
         },
+        "shape_bones": {
+            "bodies": motion["frames"],
+            "triangles": motion["triangles"],
+            "settings": settings,
+            "kind": "rigid",
+            "mean": motion["rest"],
+            "rig": rig,
+        },
+        "merge": {
+            "rest": [motion["rest"]],
+            "frames": motion["frames"],
+            "subject": [0] * len(motion["frames"]),
+            "pose": rig,
+            "parents": [-1, *range(rig.bones - 1)],
+            "joints": [np.zeros((rig.bones, 3))],
+            "shape": rig,
+            "triangles": motion["triangles"],
+            "settings": settings,
+            "tree": "spanned",
+            "leaves": None,
+            "shape_parents": None,
+        },
         "place_joints": {
             "rig": rig,
             "parents": [-1, *range(rig.bones - 1)],
@@ -143,7 +165,7 @@ def refused_in_words(act):
 
 VERBS = (
     "decompose articulate connect bone_costs add_bone evaluate correct drive animation_space compress"
-    " fuse inspect place_joints prune_weights smooth_weights unite unwrap"
+    " fuse inspect merge place_joints prune_weights shape_bones smooth_weights unite unwrap"
 ).split()
 
 

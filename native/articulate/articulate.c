@@ -104,7 +104,7 @@ static int make_room(Refit *refit, const ossify_rig *rig, const ossify_skeleton 
         return 0;
     }
     if (refit->is_fair) {
-        refit->descent.fair = &refit->fair;
+        descent_in_norm(&refit->descent, &refit->fair);
         if (!fair_make(call, &refit->problem, &refit->model, &refit->descent.moments,
                        call->settings->fairness, &refit->fair)) {
             return 0;

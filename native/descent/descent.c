@@ -56,6 +56,15 @@ int descent_make(Call *call, const Problem *problem, Model *model, Descent *desc
              locality_make(call, problem, model->capacity, &descent->locality)));
 }
 
+void descent_widen(Descent *descent) {
+    descent->locality.joins = FAIR_JOINS;
+}
+
+void descent_in_norm(Descent *descent, Fair *fair) {
+    descent->fair = fair;
+    descent_widen(descent);
+}
+
 void descent_reach(Descent *descent, double radii, int iterations) {
     descent->reach = radii * descent->problem->radius;
     descent->shrink = descent->reach / iterations;

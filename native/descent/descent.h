@@ -56,6 +56,10 @@ typedef struct Descent {
 } Descent;
 
 int descent_make(Call *call, const Problem *problem, Model *model, Descent *descent);
+/* Regions for what descends in the norm of fair.h, then or later: the faintest weights belong to them. */
+void descent_widen(Descent *descent);
+/* From now on it descends in that norm. */
+void descent_in_norm(Descent *descent, Fair *fair);
 /* Bones may wander `radii` of the object's radius along the surface, less and less in `iterations`. */
 void descent_reach(Descent *descent, double radii, int iterations);
 /* After a change from outside: no momentum, no error to compare with. */

@@ -1,12 +1,15 @@
 /* finish.c - the last iterations: bones and regions as plain least squares found them descend in a norm that
  * sees cracks (fair.c).
  *
- * Regions first move by LOCAL_HOPS now and then. Then islands are barred, and stay barred, little by little while
+ * Regions are wider than in plain least squares (FAIR_JOINS): weights that fade out slowly are what makes skin smooth,
+ * and a bone is used where the least of them is. They first move by LOCAL_HOPS now and then. Then islands are barred, and stay barred, little by little while
  * weights and bones follow: all in one cut would leave cracks behind, where a bone that many vertices had a little of
  * is gone at once. */
 #include "descent/finish.h"
 
 #include "descent/tolerances.h"
+
+enum { STAY = 4 }; /* iterations for which regions stay: every change of them disturbs the momentum */
 
 static const double REST_STIFFNESS = 100; /* of a rest pose that moves as a smooth field */
 
@@ -17,7 +20,7 @@ typedef struct FinishEffort {
 
 static const FinishEffort FINISHES[3] = {
     [OSSIFY_DRAFT] = {.moving = 2, .barring = 2, .settling = 1},
-    [OSSIFY_NORMAL] = {.moving = 8, .barring = 6, .settling = 3},
+    [OSSIFY_NORMAL] = {.moving = 16, .barring = 8, .settling = 4},
     [OSSIFY_BEST] = {.moving = 30, .barring = 12, .settling = 8},
 };
 
@@ -57,7 +60,8 @@ static int look_at_regions(Descent *descent) {
 
 static int move_regions(Descent *descent, int rounds) {
     for (int i = 0; i < rounds; i++) {
-        if ((descent->local && !look_at_regions(descent)) || descent_step(descent) < 0 || tell(descent)) {
+        const int looks = descent->local && i % STAY == 0;
+        if ((looks && !look_at_regions(descent)) || descent_step(descent) < 0 || tell(descent)) {
             return 0;
         }
     }
@@ -105,7 +109,7 @@ int finish_run(Descent *descent) {
     Fair fair;
     int done =
         fair_make(call, descent->problem, descent->model, &descent->moments, call->settings->fairness, &fair);
-    descent->fair = &fair;
+    descent_in_norm(descent, &fair);
     descent->frozen = 1;
     let_rest_move(descent);
     descent_restart(descent);

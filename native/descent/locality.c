@@ -42,6 +42,7 @@ int locality_make(Call *call, const Problem *problem, int capacity, Locality *lo
     const size_t n = (size_t)problem->vertices, workers = (size_t)parallel_workers(call->pool);
     Arena *arena = &call->arena;
     locality->bytes = (capacity + BITS - 1) / BITS;
+    locality->joins = JOINS;
     locality->candidates = arena_take(arena, n * (size_t)locality->bytes, 1);
     locality->kept = arena_take(arena, n * (size_t)locality->bytes, 1);
     locality->touched = arena_take(arena, (size_t)problem->blocks, 1);
@@ -128,7 +129,7 @@ static int main_region(const Growth *growth, Region *region, int b) {
         find_parts(growth, region, b, JOINS, &begin, &end);
     }
     memmove(region->queue, region->queue + begin, (size_t)(end - begin) * sizeof(int));
-    return collect_part(growth, region, JOINS, 0, end - begin);
+    return collect_part(growth, region, growth->locality->joins, 0, end - begin);
 }
 
 static void allow(const Growth *growth, int v, int b) {

@@ -7,6 +7,7 @@
 typedef struct Locality {
     uint8_t *candidates; /* [v][bytes] */
     uint8_t *kept;       /* [v][bytes] candidates to come back to */
+    double joins;        /* weights above it belong to a region if they join what holds it together */
     int bytes;
     uint8_t *touched; /* [blocks] 1 where the last strip forbade something, */
     uint8_t *lost;    /* [bytes] and one bit for each bone that it forbade */

@@ -78,7 +78,7 @@ static DescentEnd refit_once(Task *task, Model *model, const RefitEffort efforts
     DescentEnd how = DESCENT_STOPPED;
     int ready = descent_make(call, &task->whole, model, &descent);
     if (ready && is_fair) {
-        descent.fair = &fair;
+        descent_in_norm(&descent, &fair);
         ready = fair_make(call, &task->whole, model, &descent.moments, settings->fairness, &fair) &&
                 measure(&descent, &fall->fair_given);
     }

@@ -138,6 +138,9 @@ int64_t task_refine(Task *task, const Effort *effort, int bones, double expected
     descent.least_radii = effort->least_reach;
     descent.smoothness = settings->smoothness;
     descent.steep_most = settings->iterations > 0 ? 0 : STEEP_MOST;
+    if (finish_is_due(settings)) {
+        descent_widen(&descent);
+    }
     descent_restart(&descent);
     /* repairs would take more iterations than were asked for */
     const Effort *repairs = settings->iterations > 0 ? NULL : effort;

@@ -160,7 +160,9 @@ def _convert_one(paths: list[Path], arguments, options: Options, guard: overlaps
         for number, (rig, written) in enumerate(zip(rigs, files, strict=True)):
             if written not in files[:number]:  # else one file for all of them
                 guard.check("--output", written)
-                told = outputs.write(written, rig.armature, rig.meshes, options.influences)
+                told = outputs.write(
+                    written, rig.armature, rig.meshes, options.influences, arguments.bone_names.upper()
+                )
                 rig.report.notes += told
                 for line in told:
                     print(f"{path.name}: {line}", flush=True)

@@ -10,6 +10,7 @@ from pathlib import Path
 from . import command_farm
 from .files.inputs import INPUTS
 from .files.outputs import OUTPUTS
+from .files.retarget import NAMES as BONE_NAMES
 from .files.sequence import KINDS as SEQUENCES
 from .options.adopt_words import ADOPT_WORDS
 from .options.bake_words import BAKE_WORDS
@@ -185,6 +186,13 @@ def make_parser() -> argparse.ArgumentParser:
         )
         sub.add_argument("--report", type=Path, metavar="FILE.json", help="figures of every input")
         sub.add_argument(
+            "--bone-names",
+            choices=[name.lower() for name, *_ in BONE_NAMES],
+            default="as_is",
+            help="what bones are called in a glTF, FBX or USD file, with --names human: as another program"
+            " retargets to them (default: as_is)",
+        )
+        sub.add_argument(
             "--picture", type=Path, metavar="FILE.png", help="a picture of the rig, of one input"
         )
         sub.add_argument(
@@ -279,6 +287,9 @@ def check_output(parser, arguments, together: bool) -> None:
     """together: all inputs go into one output."""
     if arguments.output.suffix.lower() not in OUTPUTS:
         parser.error(f"--output {arguments.output}: the ending must be one of {', '.join(OUTPUTS)}")
+    wanted = getattr(arguments, "bone_names", "as_is")
+    if wanted != "as_is" and (arguments.output.suffix.lower() == ".blend" or arguments.names != "human"):
+        parser.error("--bone-names is for glTF, FBX and USD files, of a rig with --names human")
     if len(arguments.inputs) > 1 and not together and "{name}" not in str(arguments.output):
         parser.error("several inputs need an --output with {name} in it, which stands for the input's name")
     apart = getattr(arguments, "each", None) and arguments.output.suffix.lower() != ".blend"

@@ -12,7 +12,7 @@ from ..base import whole
 from ..base.refusal import Refusal
 from ..rig import actions, correctives, virtual_bones, volumes
 from ..two_layer import keyed_copy
-from . import exporting
+from . import exporting, retarget
 from .formats import need_addon, need_built_in
 
 OUTPUTS = (".blend", ".glb", ".gltf", ".fbx", ".usd", ".usda", ".usdc")
@@ -104,19 +104,20 @@ def save(path: Path) -> None:
     exporting.write(path, bpy.ops.wm.save_as_mainfile, {"copy": True})
 
 
-def write(path: Path, armature, meshes: list, influences: int) -> list[str]:
+def write(path: Path, armature, meshes: list, influences: int, names: str = "AS_IS") -> list[str]:
     """Writes the rig, or for .blend the whole file, by the ending of the path; what there is to tell of it.
 
-    Other programs have no constraints: virtual bones are keyed for them.
+    Other programs have no constraints: virtual bones are keyed for them. names: one of retarget.NAMES
     """
     if path.suffix.lower() == ".blend":
         save(path)
     elif virtual_bones.has_any(armature):
-        with keyed_copy.beside(armature, meshes) as copy:
+        with keyed_copy.beside(armature, meshes) as copy, retarget.renamed(copy.armature, names):
             _write(path, copy.armature, copy.meshes, max(influences, native.MAX_BLENDED))
             return [copy.sentence()]
     else:
-        _write(path, armature, meshes, influences)
+        with retarget.renamed(armature, names):
+            _write(path, armature, meshes, influences)
         if any(map(volumes.modifier_of, meshes)):
             return [f"{path.name} carries the plain skin: Keep Volume stays in Blender."]
     return []

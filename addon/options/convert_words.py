@@ -115,6 +115,27 @@ CONVERT_WORDS = {
             ("NONE", "None", "No bone has a mirror image"),
         ],
     },
+    "names": {
+        "name": "Names",
+        "description": "What the bones of the skeleton are called",
+        "items": [
+            ("PLACES", "Places", "By where a chain of bones ends: FrontDown.001.L"),
+            ("HUMAN", "Human", "By parts of a human, which are looked for: UpperArm.L"),
+            ("QUADRUPED", "Quadruped", "By parts of an animal on four legs: HindUpperLeg.L"),
+            ("RIGIFY", "Rigify", "As Rigify calls the parts of a human, or of an animal: upper_arm.L"),
+        ],
+    },
+    "facing": {
+        "name": "Facing",
+        "description": "Where the body faces at rest, which tells left from right; for names of parts",
+        "items": [
+            ("FOUND", "Found", "By its feet, its spine, or the way that it goes"),
+            ("MINUS_Y", "-Y", "Toward the front view"),
+            ("PLUS_Y", "Y", "Away from the front view"),
+            ("MINUS_X", "-X", "To the left of the front view"),
+            ("PLUS_X", "X", "To the right of the front view"),
+        ],
+    },
     "influences": {
         "name": "Influences",
         "description": "The most bones that move one vertex; most game engines take 4",

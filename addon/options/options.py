@@ -43,6 +43,8 @@ class Options(_Stored):
     root: str = "FOUND"  # FOUND, PLACE
     root_place: tuple[float, float, float] = (0.0, 0.0, 0.0)  # in the scene
     symmetry: str = "FOUND"  # NONE, FOUND, X
+    names: str = "PLACES"  # PLACES, HUMAN, QUADRUPED, RIGIFY
+    facing: str = "FOUND"  # FOUND, MINUS_Y, PLUS_Y, MINUS_X, PLUS_X
     influences: int = 4
     virtual_bones: int = 0  # 0: vertices follow the bones themselves
     correctives: str = "OFF"  # OFF, KEYED, DRIVEN, AUTO

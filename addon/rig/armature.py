@@ -15,7 +15,7 @@ from mathutils import Vector
 from ..base.surface import diagonal
 from ..native import Rig, Skeleton
 from ..options.options import Options
-from ..skeleton import joints, limbs, naming, placement
+from ..skeleton import body_names, joints, limbs, placement
 from ..skeleton.mirror import Mirror, even_out, sides
 from . import channels, roles
 from .keying import tolerance_of
@@ -42,6 +42,8 @@ class Plan:
     connected: np.ndarray  # [b] true: its head is its parent's tail, always
     chains: list[tuple[str, list[int]]]  # named; empty without a skeleton
     skeleton: Skeleton | None
+    parts: list[str] = dataclasses.field(default_factory=list)  # of a body; empty: none was recognised
+    notes: list[str] = dataclasses.field(default_factory=list)  # for the artist
 
     @property
     def order(self) -> np.ndarray:
@@ -92,10 +94,9 @@ def _join(
     """Hangs the bones into the plan's skeleton."""
     skeleton, places = plan.skeleton, plan.places
     pieces, leading = limbs.lay(places, rig.rest, dense, triangles, skeleton, world)
-    named = naming.name_pieces(skeleton, pieces, places.tails, rig.rest, world)
-    plan.names = naming.name_bones(pieces, named, taken)
-    titled = [(name + side, chain) for (name, side), chain in zip(named, pieces.chains, strict=True)]
-    plan.chains = sorted(titled, key=lambda item: (item[1][0] != skeleton.root, item[0]))
+    laid = body_names.Laid(skeleton, pieces, places.tails, rig.rest, dense, triangles, plan.transforms, world)
+    named = body_names.name(laid, options, taken)
+    plan.names, plan.chains, plan.parts, plan.notes = named.names, named.chains, named.parts, named.notes
     plan.parents = np.asarray(skeleton.parents)
     _pin(plan, options, poses)
     plan.connected = plan.pinned & (leading[plan.parents] == np.arange(rig.bones))
@@ -234,6 +235,7 @@ def rename(armature, names: list[str], plan: Plan) -> None:
         armature.data.bones[f"Ossify {b} of {count}"].name = name
     collect(armature.data, plan)
     joints.note(armature.data, plan.names, plan.skeleton)
+    roles.give_parts(armature.data, plan.names, plan.parts)
 
 
 def paint(bone, hue: float, saturation: float = 0.65) -> None:
@@ -281,6 +283,7 @@ def dress(armature, plan: Plan) -> None:
         hidden.is_visible = False
     if plan.skeleton is not None:
         joints.note(data, plan.names, plan.skeleton)
+        roles.give_parts(data, plan.names, plan.parts)
     for bone in armature.pose.bones:
         bone.rotation_mode = "QUATERNION"
     armature.show_in_front = True

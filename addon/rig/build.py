@@ -105,6 +105,7 @@ def _make(maker: Maker, motion: Motion, rig: Rig, options: Options, skeleton, mi
     poses = bool(motion.poses)
     if plan is None:
         plan = plan_bones(rig, motion.triangles, motion.space, options, taken, skeleton, poses, mirror)
+    motion.notes += plan.notes
     yield 0.3
     collection = maker.new("collections", f"{name} Rig")
     workshop.get().collection.children.link(collection)

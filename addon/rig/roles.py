@@ -21,6 +21,7 @@ import numpy as np
 ROLE = "ossify_role"
 ROOT, DEFORM, CARRIER, CONTROL = "root", "deform", "carrier", "control"
 VIRTUAL, SHAPE, HELPER = "virtual", "shape", "helper"
+PART = "ossify_part"  # of a body, with its side: UpperArm.L
 MASTER = "ossify_master"  # on a bone that moves vertices by way of virtual bones
 _ROLES = (ROOT, DEFORM, CARRIER, CONTROL, VIRTUAL, SHAPE, HELPER)
 ROOT_NAME, CARRIER_NAME = "Root", "Stretch"  # that they are given
@@ -109,3 +110,12 @@ def give(armature, role: str, names: Iterable[str]) -> None:
         upgrade(armature)
     for name in names:
         armature.data.bones[name][ROLE] = role
+
+
+def give_parts(data, names: list[str], parts: list[str]) -> None:
+    """What parts of a body bones are, for programs that ask for it; "" where none was recognised."""
+    for name, part in zip(names, parts, strict=False):
+        bone = data.bones[name]
+        bone.pop(PART, None)
+        if part:
+            bone[PART] = part

@@ -156,9 +156,13 @@ def name_bones(pieces: Pieces, names: list[tuple[str, str]], taken: set[str]) ->
         other = pieces.chains[pieces.pairs[i]] if i in pieces.pairs else []
         numbers = _numbers(*((other, chain) if other and side == ".R" else (chain, other)), pieces.images)
         result |= {b: f"{name}.{numbers[b]:03}{side}" for b in chain}
-    ordered = [result[b] for b in range(len(result))]
-    found, tries = ordered, 0
+    return apart([result[b] for b in range(len(result))], taken)
+
+
+def apart(names: list[str], taken: set[str]) -> list[str]:
+    """The same with a word in front of all, where any of them is taken."""
+    found, tries = names, 0
     while taken & set(found):
         tries += 1
-        found = [f"Ossify{'' if tries == 1 else tries} {name}" for name in ordered]
+        found = [f"Ossify{'' if tries == 1 else tries} {name}" for name in names]
     return found

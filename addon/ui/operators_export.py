@@ -6,7 +6,7 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, StringProperty
 
 from ..base.refusal import Refusal
-from ..files import outputs
+from ..files import outputs, retarget
 from ..rig import standing
 from .chosen import OfIdleRig, rig_of
 from .modal import FAILURES, fail
@@ -26,6 +26,11 @@ class OSSIFY_OT_export(OfIdleRig, bpy.types.Operator):
     bl_label = "Export Rig"
 
     kind: EnumProperty(name="Format", description="What kind of file is written", items=_KINDS)
+    names: EnumProperty(
+        name="Bone Names",
+        description="What the bones are called in the file; for rigs that were converted with Names > Human",
+        items=retarget.NAMES,
+    )
     filepath: StringProperty(name="File", description="File to write", subtype="FILE_PATH")
     filter_glob: StringProperty(options={"HIDDEN", "SKIP_SAVE"})
     check_existing: BoolProperty(default=True, options={"HIDDEN", "SKIP_SAVE"})
@@ -58,7 +63,7 @@ class OSSIFY_OT_export(OfIdleRig, bpy.types.Operator):
             if mode != "OBJECT":
                 bpy.ops.object.mode_set(mode="OBJECT")
             influences = armature.ossify.settings.influences
-            outputs.write(path, armature, standing.meshes_of(armature), influences)
+            outputs.write(path, armature, standing.meshes_of(armature), influences, self.names)
         except FAILURES as error:
             return fail(self, error)
         finally:

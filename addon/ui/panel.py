@@ -214,6 +214,9 @@ class OSSIFY_PT_bones(_Settings, bpy.types.Panel):
                 layout.prop(settings, "root_place")
         if settings.bone_kind == "RIGID":
             layout.prop(settings, "symmetry")
+            layout.prop(settings, "names")
+            if settings.names != "PLACES":
+                layout.prop(settings, "facing")
         layout.prop(settings, "influences")
         layout.prop(settings, "virtual_bones")
         layout.prop(settings, "correctives")

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import bpy
 import builds
+import chain
 import numpy as np
 import pytest
 import scenes
@@ -80,3 +81,41 @@ def test_the_sidebar_has_few_figures_and_a_legend(rig):
     rig.ossify.show_error = True
     top = panel.heat.top_error(panel.heat.meshes_of(rig))
     assert f"{top:.2g} %" in drawn(panel.OSSIFY_PT_rig)
+
+
+def person(**chosen):
+    body, _ = scenes.creature(12)
+    given = {"bones": 10, "skeleton": "ARTICULATED", "names": "HUMAN", "facing": "MINUS_Y", **chosen}
+    return chain.converted(body, **given)
+
+
+def test_a_person_is_named_by_parts_and_written_by_those_of_other_programs(tmp_path):
+    rig = person()
+    armature = rig.armature
+    names = set(armature.data.bones.keys())
+    assert {"Head", "UpperLeg.L", "LowerLeg.R", "UpperArm.L", "LowerArm.R"} <= names
+    left = armature.data.bones["UpperLeg.L"].head_local.x
+    assert left > armature.data.bones["UpperLeg.R"].head_local.x
+    assert set(rig.meshes[0].vertex_groups.keys()) <= names
+    scenes.select(armature)
+    before, path = scenes.picture(), tmp_path / "rig.glb"
+    assert bpy.ops.ossify.export(kind=".glb", filepath=str(path), names="UNITY") == {"FINISHED"}
+    assert scenes.difference(before, scenes.picture()) == ""
+    goal = scenes.seen_frames(rig.meshes[0], range(1, 13))
+    bpy.ops.wm.read_homefile(use_empty=True)
+    bpy.ops.import_scene.gltf(filepath=str(path))
+    found = next(obj for obj in bpy.context.scene.objects if obj.type == "ARMATURE")
+    assert {"Head", "LeftUpperLeg", "RightLowerLeg", "LeftUpperArm"} <= set(found.data.bones.keys())
+    mesh = next(obj for obj in found.children if obj.type == "MESH")
+    start = round(found.animation_data.action.frame_range[0])
+    size = scenes.size_of(goal[0])
+    for row, frame in enumerate((start, start + 6)):
+        shown, wanted = scenes.seen(mesh, frame), goal[6 * row]
+        assert abs(scenes.size_of(shown) - scenes.size_of(wanted)) < 1e-2 * size
+
+
+@pytest.mark.usefixtures("rig")
+def test_what_is_no_human_is_not_written_by_the_names_of_one(tmp_path):
+    with pytest.raises(RuntimeError, match="known as a part of a human"):
+        bpy.ops.ossify.export(kind=".glb", filepath=str(tmp_path / "rig"), names="VRM")
+    assert not (tmp_path / "rig.glb").exists()

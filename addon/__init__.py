@@ -2,6 +2,7 @@
 
 from . import command
 from .ui import (
+    manual,
     operators,
     operators_adopt,
     operators_bake,
@@ -57,6 +58,7 @@ _ROOMS = (
     operators_virtual,
     operators_volume,
     operators_family,
+    manual,
     panel,
     panel_adopt,
     panel_skeleton,

@@ -12,6 +12,7 @@ import subprocess
 import sys
 
 import archive
+import manual_page
 from blenders import builder
 from cache import REQUIREMENTS, ROOT, environment, stop
 from platforms import PLATFORMS
@@ -55,6 +56,7 @@ def stage(platforms):
     shutil.copy(ROOT / "LICENSE", STAGE)
     shutil.copytree(ROOT / "licenses", STAGE / "licenses")
     (STAGE / "blender_manifest.toml").write_text(staged_manifest(platforms), encoding="utf-8")
+    manual_page.write(STAGE / "manual")
     (STAGE / "wheels").mkdir()
     for name in platforms:
         shutil.copy(wheel_path(name), STAGE / "wheels")

@@ -282,6 +282,10 @@ CONVERT_WORDS = {
         "description": "Every selected object becomes a rig of its own; else one rig moves them all",
     },
     "nla": {"name": "Push to NLA", "description": "Lay the actions into NLA tracks, one for each"},
+    "pose_assets": {
+        "name": "Pose Assets",
+        "description": "Mark each shape key that was taken as a pose as a pose asset, for the Asset Browser",
+    },
     "keys": {
         "name": "Keys",
         "description": "Which frames are keyed",

@@ -64,6 +64,7 @@ class Options(_Stored):
     clips: str = "ONE"  # ONE, MARKERS, TAKES, SUBJECTS
     each: bool = False  # object has a rig of its own
     nla: bool = False
+    pose_assets: bool = True  # of shape keys as poses
     keys: str = "REDUCED"  # EVERY, REDUCED
     key_tolerance: float = 0.1  # percent of the size
     key_shape: str = "BEZIER"  # BEZIER, LINEAR

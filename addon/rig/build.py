@@ -17,7 +17,7 @@ from ..motion.capture import Clip, Motion
 from ..native import Rig, Skeleton
 from ..options.options import Options
 from ..skeleton.mirror import Mirror
-from . import actions, root_motion, skin, weights
+from . import actions, pose_assets, root_motion, skin, weights
 from .armature import Plan, add_bones, dress, plan_bones
 from .keying import Keyed, key
 from .roles import ROOT_NAME
@@ -81,6 +81,9 @@ def _animate(maker: Maker, motion: Motion, rig: Rig, options: Options, plan: Pla
         some = dataclasses.replace(plan, transforms=plan.transforms[clip.rows])
         root = _root(motion, rig, plan, clip)
         keyed.append(key(armature, action, part, root, motion.times[clip.rows], some, options, motion.poses))
+        if motion.poses and options.pose_assets:
+            times = motion.times[clip.rows]
+            pose_assets.make(armature, action, times, motion.poses, lambda name: maker.new("actions", name))
         named = dataclasses.replace(clip, name=action.name)  # it may be taken
         made.append((Handle.of("actions", action), named))
     found = [handle.get() for handle, _ in made]

@@ -78,6 +78,9 @@ class OSSIFY_PT_convert(Sidebar, bpy.types.Panel):
     bl_label = "Motion to Rig"
     bl_order = 1
 
+    def draw_header_preset(self, _context):
+        self.layout.operator("ossify.manual", text="", icon="HELP", emboss=False)
+
     def draw(self, context):
         layout = self.layout
         trouble = _library_trouble()
@@ -259,6 +262,8 @@ class OSSIFY_PT_result(_Settings, bpy.types.Panel):
             row.prop(settings, "key_tolerance")
             layout.prop(settings, "key_shape")
         layout.prop(settings, "nla")
+        if settings.frames == "POSES":
+            layout.prop(settings, "pose_assets")
         layout.prop(settings, "hide_source")
         layout.prop(settings, "keep_motion")
         layout.prop(settings, "seed")

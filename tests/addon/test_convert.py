@@ -12,7 +12,7 @@ from ossify import native
 from ossify.base.refusal import Refusal
 from ossify.base.steps import run
 from ossify.convert import convert
-from ossify.rig import build, report
+from ossify.rig import actions, build, report
 from ossify.ui import session
 
 
@@ -189,3 +189,24 @@ def test_shape_keys_become_named_poses():
     assert [item.name for item in result.armature.ossify.frames] == ["Basis", *names]
     for curve in chain.curves(result.armature.animation_data.action):
         assert len(curve.keyframe_points) in (1, 4)
+
+
+def test_shape_keys_become_pose_assets_that_bring_the_mesh_back():
+    obj = scenes.grid()
+    names = ["Smile", "Frown"]
+    scenes.add_shape_keys(obj, scenes.waves(scenes.positions(obj.data), 2), names)
+    result = chain.converted(obj, frames="POSES")
+    armature, mesh = result.armature, result.meshes[0]
+    played = armature.animation_data.action
+    for frame, name in enumerate(["Basis", *names], 1):
+        goal = scenes.seen(mesh, frame)
+        pose = bpy.data.actions[name]
+        assert pose.asset_data is not None
+        actions.assign(armature, pose)
+        assert np.abs(scenes.seen(mesh, 1) - goal).max() < 1e-5 * scenes.size_of(goal)
+        actions.assign(armature, played)
+    obj.hide_viewport = False
+    obj.hide_set(False)
+    without = chain.converted(obj, frames="POSES", pose_assets=False)
+    assert without.armature.animation_data.action.asset_data is None
+    assert sum(action.asset_data is not None for action in bpy.data.actions) == 3

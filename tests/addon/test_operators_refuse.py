@@ -12,6 +12,7 @@ WITHOUT_A_RIG = {
     "bake",
     "convert",
     "go_to_frame",
+    "manual",
     "preset",
     "preset_add",
     "root_at_cursor",

@@ -49,4 +49,4 @@ def test_nothing_but_the_addon_was_installed():
             " rig skeleton track two_layer ui unwrap"
         ).split()
     )
-    assert others <= {"blender_manifest.toml", "LICENSE", "licenses", "wheels", *rooms}, others
+    assert others <= {"blender_manifest.toml", "LICENSE", "licenses", "manual", "wheels", *rooms}, others

@@ -5,10 +5,12 @@ Positions y(t) of a vertex become those x(t) that minimise |x - y|^2 + s |D x|^2
 time (Whittaker 1923): a straight, even motion is kept as it is. In the eigenvectors of D'D, with eigenvalues
 m_k from slow to quick, that is a factor 1 / (1 + s m_k) for each.
 
-What is noise? Jitter is everywhere and has all frequencies; the surface's own motion is slow, or quick in a
-few places. So the variance of the noise is what the calmest quarter of the vertices has in the quickest
-quarter of frequencies. Given it, s minimises Stein's unbiased estimate (1981) of the error to the motion
-without noise, summed over all vertices: sum_k (1 - g_k)^2 E_k + 2 noise sum_k g_k, E_k the power of the
+What is noise? What vertices have each for themselves the rig leaves out, since a bone moves many of them;
+what whole parts have in common it would follow. So the motion is looked at in the means of patches about as
+large as what a bone moves. Jitter is everywhere and has all frequencies; the surface's own motion is slow, or
+quick in a few places: the variance of the noise is what the calmest quarter of the patches has in the
+quickest quarter of frequencies. Given it, s minimises Stein's unbiased estimate (1981) of the error to the
+motion without noise, summed over all patches: sum_k (1 - g_k)^2 E_k + 2 noise sum_k g_k, E_k the power of the
 motion at k. A motion without jitter has next to no such variance, and s is next to nothing.
 
 Frames that do not follow each other, poses, would look like noise as large as the body: those are left alone.
@@ -21,7 +23,8 @@ from typing import NamedTuple
 import numpy as np
 
 _FEWEST = 8  # frames in which noise can be told from motion
-_CALM = 0.25  # share of the vertices that are looked at for noise
+_PATCHES = 64  # that the surface is looked at in
+_CALM = 0.25  # share of the patches that are looked at for noise
 _QUICK = 4  # the last of so many parts of the frequencies
 _NO_TIME = 0.05  # of the size: noise that is larger is no noise
 _NO_JITTER = 1e-6  # of the size: less is not worth a word
@@ -32,7 +35,7 @@ _STRENGTHS = np.concatenate([[0.0], np.logspace(-3, 9, 241)])
 class Steadied(NamedTuple):
     frames: np.ndarray  # [f][v][3] float32
     words: str  # for the artist
-    noise: float  # as a share of the size, RMS of a vertex; 0: none was found
+    noise: float  # as a share of the size, RMS of a patch; 0: none was found
 
 
 def _blocks(frames: np.ndarray):
@@ -50,16 +53,28 @@ def _modes(count: int) -> tuple[np.ndarray, np.ndarray]:
     return values, vectors
 
 
+def _patches(points: np.ndarray) -> np.ndarray:
+    """[v] the patch of each vertex: the nearest of points that lie as far from each other as can be."""
+    patch, nearest = np.zeros(len(points), np.int64), np.full(len(points), np.inf)
+    seed = 0
+    for number in range(min(_PATCHES, len(points))):
+        distance = ((points - points[seed]) ** 2).sum(axis=1)
+        patch[distance < nearest] = number
+        nearest = np.minimum(nearest, distance)
+        seed = int(nearest.argmax())
+    return np.unique(patch, return_inverse=True)[1].ravel()
+
+
 def _powers(frames: np.ndarray, vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """E [k], what vertices have of each frequency in the mean, and [v] what each has of the quick ones."""
+    """E [k], what patches have of each frequency in the mean, and [p] what each has of the quick ones."""
     count, quick = len(frames), max(4, len(frames) // _QUICK)
-    power, calm = np.zeros(count), np.empty(frames.shape[1])
-    for block in _blocks(frames):
-        part = vectors.T @ frames[:, block].reshape(count, -1).astype(np.float64)
-        own = (part**2).reshape(count, -1, 3).mean(axis=2)
-        power += own.sum(axis=1)
-        calm[block] = own[-quick:].mean(axis=0)
-    return power / frames.shape[1], calm
+    patch = _patches(frames[count // 2].astype(np.float64))
+    sizes = np.bincount(patch)
+    means = np.empty((count, len(sizes), 3))
+    for frame, out in zip(frames, means, strict=True):
+        out[:] = np.stack([np.bincount(patch, frame[:, axis]) for axis in range(3)], 1) / sizes[:, None]
+    own = ((vectors.T @ means.reshape(count, -1)) ** 2).reshape(count, -1, 3).mean(axis=2)
+    return own @ sizes / sizes.sum(), own[-quick:].mean(axis=0)
 
 
 def _strength(values: np.ndarray, power: np.ndarray, noise: float) -> np.ndarray:

@@ -35,6 +35,8 @@ from .command_line import (
     output_of,
 )
 from .convert.convert import convert
+from .engine import export
+from .engine.contract import ENGINES
 from .family import fit, rigged
 from .farm import ranges
 from .files import inputs, outputs, overlaps, picture
@@ -136,6 +138,15 @@ def _told(path: Path, rig, output: Path) -> dict:
     return {"output": str(output), "bytes": output.stat().st_size, **rig.report.to_json()}
 
 
+def _write_rig(path: Path, rig, arguments, influences: int) -> tuple[list[str], dict]:
+    """What there is to tell people, and programs."""
+    names, target = arguments.bone_names.upper(), arguments.target
+    if target is None:
+        return outputs.write(path, rig.armature, rig.meshes, influences, names), {}
+    written = export.write(path, rig.armature, rig.meshes, influences, ENGINES[target.upper()], names)
+    return written.notes, {"target": written.to_json(target)}
+
+
 def _convert_one(paths: list[Path], arguments, options: Options, guard: overlaps.Guard) -> dict:
     """One rig, of one input or of several takes."""
     path, output = paths[0], output_of(paths[0], arguments)
@@ -153,22 +164,23 @@ def _convert_one(paths: list[Path], arguments, options: Options, guard: overlaps
         else:
             steps = convert(scene, layer, objects, options)
         result = run(steps, _Progress(path.name, arguments.quiet))
-        rigs = [result, *result.others]
+        rigs, targets = [result, *result.others], {}
         files = [Path(str(output).replace("{object}", _named(rig))) for rig in rigs]
         for rig in rigs if temporary else ():
             _forget_source(rig.armature)
         for number, (rig, written) in enumerate(zip(rigs, files, strict=True)):
             if written not in files[:number]:  # else one file for all of them
                 guard.check("--output", written)
-                told = outputs.write(
-                    written, rig.armature, rig.meshes, options.influences, arguments.bone_names.upper()
-                )
+                told, target = _write_rig(written, rig, arguments, options.influences)
+                targets[written] = target
                 rig.report.notes += told
                 for line in told:
                     print(f"{path.name}: {line}", flush=True)
         if arguments.picture:
             picture.render(arguments.picture, result.armature, result.meshes, result.report.worst_frame)
-    first, *others = [_told(path, rig, written) for rig, written in zip(rigs, files, strict=True)]
+    first, *others = [
+        _told(path, rig, written) | targets.get(written, {}) for rig, written in zip(rigs, files, strict=True)
+    ]
     return first | ({"others": others} if others else {})
 
 

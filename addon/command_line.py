@@ -8,6 +8,7 @@ import argparse
 from pathlib import Path
 
 from . import command_farm
+from .engine.contract import ENGINES, ending_trouble
 from .files.inputs import INPUTS
 from .files.outputs import OUTPUTS
 from .files.retarget import NAMES as BONE_NAMES
@@ -207,6 +208,12 @@ def make_parser() -> argparse.ArgumentParser:
             help="inputs are different bodies with the same vertices: solved together, a rig for each"
             " (--clips subjects)",
         )
+        sub.add_argument(
+            "--target",
+            choices=[name.lower() for name in ENGINES],
+            help="write for an engine: its names, influences and kind of file; what is written is read again"
+            " and measured",
+        )
         sub.add_argument("--preset", choices=[name.lower() for name in PRESETS])
         sub.add_argument("--quiet", action="store_true", help="no progress on stderr")
         group = sub.add_argument_group("settings")
@@ -238,6 +245,9 @@ def options_of(arguments) -> Options:
         name: value.upper() if "items" in CONVERT_WORDS[name] else value for name, value in given.items()
     }
     values |= implied({name: tuple(v) if isinstance(v, list) else v for name, v in given.items()})
+    if getattr(arguments, "target", None):
+        most = ENGINES[arguments.target.upper()].influences
+        values["influences"] = min(values.get("influences", Options.influences), most)
     return Options(**values)
 
 
@@ -290,6 +300,10 @@ def check_output(parser, arguments, together: bool) -> None:
     wanted = getattr(arguments, "bone_names", "as_is")
     if wanted != "as_is" and (arguments.output.suffix.lower() == ".blend" or arguments.names != "human"):
         parser.error("--bone-names is for glTF, FBX and USD files, of a rig with --names human")
+    target = getattr(arguments, "target", None)
+    trouble = ending_trouble(ENGINES[target.upper()], arguments.output) if target else None
+    if trouble:
+        parser.error(f"--output {trouble}")
     if len(arguments.inputs) > 1 and not together and "{name}" not in str(arguments.output):
         parser.error("several inputs need an --output with {name} in it, which stands for the input's name")
     apart = getattr(arguments, "each", None) and arguments.output.suffix.lower() != ".blend"

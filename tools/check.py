@@ -87,6 +87,7 @@ def other_parts():
         yield Part("warnings of clang", 600, [make("lib", "CC=clang", "config=debug")])
         yield Part("fuzz, one minute", 600, [make("fuzz", "FUZZ_SECONDS=60")])
     yield Part("shots on schedulers", 900, [[sys.executable, "tools/farm_trial.py"]])
+    yield Part("rigs in engines", 900, [[sys.executable, "tools/engines_trial.py"]])
     yield Part("fuzz of files, half a minute", 600, [make("fuzz-files", "FUZZ_SECONDS=30")])
 
 

@@ -18,7 +18,7 @@ from urllib.parse import quote, unquote
 
 from ..base import whole
 from ..base.refusal import Refusal
-from . import overlaps, wholeness
+from . import gltf, overlaps, wholeness
 from .formats import call, supported
 
 
@@ -80,14 +80,16 @@ def _adopt_textures(made: Path, path: Path) -> None:
             os.replace(file, folder / file.name)
 
 
-def write(path: Path, operator, arguments: dict, room: int = 0) -> None:
-    """Has one of Blender's operators write a file; room: bytes that must be free, where it does not look"""
+def write(path: Path, operator, arguments: dict, room: int = 0, plain=None) -> None:
+    """Has one of Blender's operators write a file; room: bytes that must be free, where it does not look;
+    plain: what makes of a name in a glTF one that an engine takes"""
     suffix = path.suffix.lower()
     arguments = supported(operator, check_existing=False, **arguments)
     if suffix == ".gltf" or suffix.startswith(".usd"):
         with _in_folder(path) as made:
             _export(operator, made, path, **arguments)
             if suffix == ".gltf":
+                gltf.tidy(made, plain)
                 _adopt_gltf(made, path)
             else:
                 _adopt_textures(made, path)
@@ -98,3 +100,5 @@ def write(path: Path, operator, arguments: dict, room: int = 0) -> None:
             whole.reserve(part, room)
             part.unlink()  # of a .blend that is there Blender would make a copy
             _export(operator, part, path, **arguments)
+            if suffix == ".glb":
+                gltf.tidy(part, plain)

@@ -10,7 +10,7 @@ import bpy
 from .. import native
 from ..base import whole
 from ..base.refusal import Refusal
-from ..rig import actions, correctives, virtual_bones, volumes
+from ..rig import actions, correctives, keys, virtual_bones, volumes
 from ..two_layer import keyed_copy
 from . import exporting, retarget
 from .formats import need_addon, need_built_in
@@ -78,6 +78,12 @@ def _clips(armature) -> list:
     return [clip for clip in armature.ossify.clips if clip.action is not None]
 
 
+def _clip_name(armature) -> str:
+    """Of the one clip that there is."""
+    action = keys.action_of(armature)
+    return armature.name if action is None else action.name
+
+
 @contextlib.contextmanager
 def _in_tracks(armature, clips: list):
     """All clips in the NLA, and nothing else, where every exporter finds them; none: the rig as it is."""
@@ -104,29 +110,31 @@ def save(path: Path) -> None:
     exporting.write(path, bpy.ops.wm.save_as_mainfile, {"copy": True})
 
 
-def write(path: Path, armature, meshes: list, influences: int, names: str = "AS_IS") -> list[str]:
+def write(path: Path, armature, meshes: list, influences: int, names: str = "AS_IS", plain=None) -> list[str]:
     """Writes the rig, or for .blend the whole file, by the ending of the path; what there is to tell of it.
+    plain: for an engine, what makes of a name in a glTF one that it takes; clips then begin at time 0.
 
     Other programs have no constraints: virtual bones are keyed for them. names: one of retarget.NAMES
     """
     if path.suffix.lower() == ".blend":
         save(path)
     elif virtual_bones.has_any(armature):
-        with keyed_copy.beside(armature, meshes) as copy, retarget.renamed(copy.armature, names):
-            _write(path, copy.armature, copy.meshes, max(influences, native.MAX_BLENDED))
+        with keyed_copy.beside(armature, meshes) as copy:
+            most = max(influences, native.MAX_BLENDED)
+            _write(path, copy.armature, copy.meshes, most, names, plain)
             return [copy.sentence()]
     else:
-        with retarget.renamed(armature, names):
-            _write(path, armature, meshes, influences)
+        _write(path, armature, meshes, influences, names, plain)
         if any(map(volumes.modifier_of, meshes)):
             return [f"{path.name} carries the plain skin: Keep Volume stays in Blender."]
     return []
 
 
-def _write(path: Path, armature, meshes: list, influences: int) -> None:
+def _write(path: Path, armature, meshes: list, influences: int, names: str, plain) -> None:
     suffix = path.suffix.lower()
     several = len(_clips(armature)) > 1
-    with _only(armature, meshes):
+    # bones are renamed while all clips are laid into the NLA: keys that are not at hand would keep the old names
+    with _only(armature, meshes), retarget.renamed(armature, names):
         if suffix in {".glb", ".gltf"}:
             need_addon("io_scene_gltf2")
             operator = bpy.ops.export_scene.gltf
@@ -135,7 +143,8 @@ def _write(path: Path, armature, meshes: list, influences: int) -> None:
                 "use_selection": True,
                 "export_apply": not correctives.names_of(armature),  # shape keys would be left out
                 "export_animation_mode": "NLA_TRACKS" if several else "ACTIVE_ACTIONS",
-                "export_anim_slide_to_zero": several,  # each is a clip of its own
+                "export_anim_slide_to_zero": several or plain is not None,  # each is a clip of its own
+                "export_nla_strips_merged_animation_name": _clip_name(armature),
                 "export_influence_nb": influences,
                 "export_all_influences": influences > 4,
                 "export_frame_range": True,
@@ -157,7 +166,7 @@ def _write(path: Path, armature, meshes: list, influences: int) -> None:
             need_built_in("usd_export", "USD", path)
             operator = bpy.ops.wm.usd_export
             arguments = {"selected_objects_only": True, "export_animation": True, "export_armatures": True}
-        exporting.write(path, operator, arguments)
+        exporting.write(path, operator, arguments, 0, plain)
 
 
 def _alembic_bytes(scene) -> int:

@@ -14,15 +14,13 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ..base.handles import Handle
 from ..base.meshes import matrices_of
 from ..base.refusal import Refusal
 from ..base.surface import diagonal
-from ..rig import actions, channels, keys, standing, virtual_bones, virtual_write
+from ..rig import actions, channels, copies, keys, standing, virtual_bones, virtual_write
 from ..rig.build import Maker, discard, present
 from . import compress, examples, without_shear
 
-_LIVE = " (live)"  # after the names of what is copied, meanwhile
 _CHANNELS = (("location", 3), ("rotation_quaternion", 4), ("scale", 3))
 
 
@@ -42,12 +40,6 @@ class Copy(NamedTuple):
 # ---- what is copied
 
 
-def _actions_of(armature) -> list:
-    clips = [clip.action for clip in armature.ossify.clips if clip.action is not None]
-    own = keys.action_of(armature)
-    return list(dict.fromkeys(clips)) or ([own] if own is not None else [])
-
-
 def _times(action, scene) -> np.ndarray:
     first, last = action.frame_range if action is not None else (scene.frame_start, scene.frame_end)
     return np.arange(math.floor(first), math.ceil(last) + 1)
@@ -58,33 +50,6 @@ def _read(armature, action, masters: list[str], times) -> np.ndarray:
     plays = contextlib.nullcontext() if action is None else actions.alone(armature, action)
     with standing.alone(armature) as (scene, layer), plays:
         return standing.read_transforms(armature, scene, layer, masters, times.tolist())
-
-
-def _copy_meshes(maker: Maker, armature, copy, meshes: list) -> list:
-    made = []
-    for obj in meshes:
-        mesh = maker.note("objects", obj.copy())
-        mesh.data = maker.note("meshes", obj.data.copy())
-        if obj.parent == armature:
-            mesh.parent, mesh.matrix_parent_inverse = copy, obj.matrix_parent_inverse
-        for modifier in mesh.modifiers:
-            if modifier.type == "ARMATURE" and modifier.object == armature:
-                modifier.object = copy
-        made.append(mesh)
-    return made
-
-
-def _copy_actions(maker: Maker, armature, copy, found: list) -> list:
-    """The same in the copy's record; the first is its own."""
-    made = {action: maker.note("actions", action.copy()) for action in found}
-    for clip in copy.ossify.clips:
-        clip.action = made.get(clip.action)
-    data = copy.animation_data_create()
-    for track in list(data.nla_tracks):
-        data.nla_tracks.remove(track)
-    new = list(made.values()) or [maker.new("actions", armature.name)]
-    actions.assign(copy, new[0])
-    return new
 
 
 # ---- virtual bones without constraints
@@ -158,24 +123,22 @@ class _Error:
 
 def make(maker: Maker, armature, meshes: list, scene) -> Copy:
     """In no scene yet; `maker` remembers all of it."""
-    blends, found = virtual_bones.of(armature), _actions_of(armature)
+    blends, found = virtual_bones.of(armature), copies.actions_of(armature)
     heads, rest, dense = _heads(armature, blends, meshes)
     times = [_times(action, scene) for action in found or [None]]
     moved = [
         np.einsum("mb,fbrc->fmrc", blends.shares, _read(armature, action, blends.masters, some))
         for action, some in zip(found or [None], times, strict=True)
     ]
-    copy = maker.note("objects", armature.copy())
-    copy.data = maker.note("armatures", armature.data.copy())
-    copy.ossify.memory = None
-    made = _copy_actions(maker, armature, copy, found)
+    copy = copies.copy_armature(maker, armature)
+    made = copies.copy_actions(maker, armature, copy, found)
     axes = without_shear.axes_of(np.concatenate(moved)[..., :3, :3])
     rests = _lay(copy, blends.names, heads, axes)
     _free(copy, blends.names)
     error = _Error()
     for action, some, matrices in zip(made, times, moved, strict=True):
         error.add(rest, dense, matrices, _key(copy, action, blends.names, rests, matrices, some))
-    return Copy(copy, _copy_meshes(maker, armature, copy, meshes), *error.percent(diagonal(rest)))
+    return Copy(copy, copies.copy_meshes(maker, armature, copy, meshes), *error.percent(diagonal(rest)))
 
 
 def place(armature, scene, layer) -> Copy:
@@ -203,36 +166,11 @@ def place(armature, scene, layer) -> Copy:
 # ---- in the place of the rig
 
 
-def _pairs(armature, meshes: list, copy: Copy) -> list[tuple[str, object, object]]:
-    """Kind, what is copied, its copy."""
-    found = [("objects", armature, copy.armature), ("armatures", armature.data, copy.armature.data)]
-    for obj, mesh in zip(meshes, copy.meshes, strict=True):
-        found += [("objects", obj, mesh), ("meshes", obj.data, mesh.data)]
-    own, new = _actions_of(armature), _actions_of(copy.armature)
-    return found + [("actions", *pair) for pair in zip(own, new, strict=False)]
-
-
 @contextlib.contextmanager
 def beside(armature, meshes: list) -> Iterator[Copy]:
     """A copy in the scene at hand, with the names of the rig, which has others meanwhile."""
-    maker, scene, layer, names = Maker(), bpy.context.scene, bpy.context.view_layer, {}
-    selected, active = list(layer.objects.selected), layer.objects.active
-    try:
-        copy = make(maker, armature, meshes, scene)
-        for obj in (copy.armature, *copy.meshes):
-            scene.collection.objects.link(obj)
-        for kind, block, other in _pairs(armature, meshes, copy):
-            name = block.name
-            names[Handle.of(kind, block)] = name
-            block.name = name[: 63 - len(_LIVE)] + _LIVE
-            other.name = name
-        layer.update()
+    maker = Maker()
+    with copies.in_place(maker) as put:
+        copy = make(maker, armature, meshes, bpy.context.scene)
+        put(copies.pairs(armature, meshes, copy.armature, copy.meshes))
         yield copy
-    finally:
-        discard(maker.made)
-        for handle, name in names.items():
-            handle.get().name = name
-        for obj in layer.objects:
-            obj.select_set(obj in selected)
-        layer.objects.active = active
-        layer.update()

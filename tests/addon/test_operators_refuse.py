@@ -100,6 +100,7 @@ def test_all_refuse_a_rig_of_another_file(creature, tmp_path):
         "switch_controls": "no armature whose constraints were turned off",
         "cancel": "Nothing is at work",
         "export": "Name a file to write the rig to",
+        "export_engine": "Name a file to write the rig to",
         "fit_rig": "make the rigged mesh the active one",
         "key_virtual_bones": "has no virtual bones",
         "remove_virtual_bones": "has no virtual bones",

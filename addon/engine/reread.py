@@ -26,7 +26,7 @@ from ..record import memory
 from ..rig import actions, keys, played
 from .contract import Engine, plain
 
-_ONE_PLACE = 1e-4  # of the size: vertices at rest that are nearer than this may be one
+_LIES_ON = 1e-4  # of the size: vertices at rest that are nearer than this may be one
 
 
 class Error(NamedTuple):
@@ -177,7 +177,7 @@ def _match(rest: np.ndarray, mine: np.ndarray, goal: np.ndarray, shown: np.ndarr
     for number, point in enumerate(mine):
         tree.insert(point, number)
     tree.balance()
-    near, match = _ONE_PLACE * diagonal(mine), np.empty(len(rest), np.int64)
+    near, match = _LIES_ON * diagonal(mine), np.empty(len(rest), np.int64)
     for number, point in enumerate(rest):
         found = [index for _, index, _ in tree.find_range(point, near)]
         if len(found) > 1:

@@ -133,7 +133,7 @@ def write(path: Path, armature, meshes: list, influences: int, names: str = "AS_
 def _write(path: Path, armature, meshes: list, influences: int, names: str, plain) -> None:
     suffix = path.suffix.lower()
     several = len(_clips(armature)) > 1
-    # bones are renamed while all clips are laid into the NLA: keys that are not at hand would keep the old names
+    # renamed while all clips lie in the NLA: keys that are not at hand would keep the old names
     with _only(armature, meshes), retarget.renamed(armature, names):
         if suffix in {".glb", ".gltf"}:
             need_addon("io_scene_gltf2")

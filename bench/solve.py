@@ -327,14 +327,15 @@ def rig_to_armature(options, sequence):
 
 def conduct(sequence, rig, skeleton, roles):
     """Where bones go when the skeleton plays: of those that an animator sees."""
-    seen = native.inspect(*sequence, rig, skeleton)
-    visible = np.ones(rig.bones, bool) if roles is None else roles == animator.CORE
+    roles = np.full(rig.bones, animator.CORE) if roles is None else roles
+    seen, visible = animator.inspect(*sequence, rig, skeleton, roles), roles == animator.CORE
     return {
         "flight_percent": float(seen.flights[visible].max()),
         "excess_flight_percent": float(seen.excesses[visible].max()),
         "idle": int(seen.idle[visible].sum()),
         "drift_percent": float(seen.drifts[visible].max()),
         "foreign": int((seen.foreign[visible] >= 0).sum()),
+        "foreign_bones": [[int(b), int(seen.foreign[b])] for b in np.flatnonzero(seen.foreign >= 0)],
         "limbs": int(seen.limb_count),
     }
 

@@ -6,11 +6,11 @@
                joints that hold
     helpers    the other bones of a group come back; each hangs softly from    articulate
                the bone that leads it, and the core goes on holding
-    idle       bones that ended up strongest next to nowhere leave, and the    articulate
-               rest is solved again
+    idle       bones that ended up strongest next to nowhere leave, or help    articulate
+    fair       weights in the norm that sees cracks, the bones held            decompose
 
-A body whose pieces leave no error to speak of is a rig already: it gets as many bones as it has parts, and
-no helpers.
+A body whose pieces leave no error to speak of is a rig already: its core has as many bones as it has parts,
+and no helpers if they leave no error either.
 
 steps() is a generator that asks for one verb after the other and is sent what came of it, so that a job can
 be watched in Blender and a script can simply call: run(steps(...)).
@@ -25,14 +25,17 @@ from typing import NamedTuple
 import numpy as np
 
 from . import verbs
-from .nouns import Info, Rig, Settings, Skeleton, Wishes
+from .nouns import Conduct, Info, Rig, Settings, Skeleton, Wishes
 
-PIECES = 36  # free bones to begin with, and the most in all
+PIECES = 44  # free bones to begin with
+MOST = 36  # bones in all
 MOST_PARTS = 100  # of a body that is exact: more than one with fingers and toes has
 STIFFNESS = 0.005  # of a helper: near enough not to fly, loose enough to help
 CORE, HELPER = 0, 1
-_EXACT = 0.025  # percent of the size: pieces that leave less may be those of a rig, and are
+_QUICKER = {"draft": "draft", "normal": "draft", "best": "normal"}  # where a later step goes on anyway
+_EXACT = 0.03  # percent of the size: pieces that leave less may be those of a rig, and are
 _EXACT_JOINTS = 0.1  # if its parts leave no more with joints that hold
+_UNSEEN = 0.01  # percent of the size: a core that leaves less needs no helpers
 _IDLE = 1e-3  # of the vertices: a bone that is the strongest on fewer has no part of its own
 _IDLE_ROUNDS = 6
 _IDLE_COST = 1.05  # of the error: helpers that nobody sees stay if it would rise by more
@@ -48,6 +51,13 @@ class Character(NamedTuple):
     core: Info  # of the core alone
 
 
+class _State(NamedTuple):
+    rig: Rig
+    skeleton: Skeleton
+    roles: np.ndarray
+    info: Info
+
+
 class Ask(NamedTuple):
     """A verb to call, and where the whole is before and after it."""
 
@@ -59,6 +69,7 @@ class Ask(NamedTuple):
 
 
 Steps = Generator[Ask, object, Character]
+Solving = Generator[Ask, object, _State]
 Connect = Callable[[Rig, Settings], Skeleton]
 
 
@@ -100,39 +111,66 @@ def _renumbered(rig: Rig, number: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return bones.astype(np.int32), weights.astype(np.float32)
 
 
-def _led(rig: Rig, leaders: np.ndarray) -> tuple[Rig, np.ndarray]:
-    """A bone for each group, moved as the one that leads it; and which those are."""
+def _led(rig: Rig, leaders: np.ndarray) -> Rig:
+    """A bone for each group, moved as the one that leads it."""
     heads = np.unique(leaders)
     bones, weights = _renumbered(rig, np.searchsorted(heads, leaders))
-    return Rig(np.ascontiguousarray(rig.transforms[:, heads]), bones, weights, rig.rest), heads
+    return Rig(np.ascontiguousarray(rig.transforms[:, heads]), bones, weights, rig.rest)
 
 
-def _with_helpers(
-    pieces: Rig, leaders: np.ndarray, heads: np.ndarray, core: Rig, skeleton: Skeleton
-) -> tuple[Rig, Skeleton]:
-    """All pieces, the core first; helpers hang from who leads them, in the middle of what they move."""
-    others = np.setdiff1d(np.arange(pieces.bones), heads)
-    number = np.empty(pieces.bones, np.intp)
-    number[heads], number[others] = np.arange(len(heads)), len(heads) + np.arange(len(others))
+def _overlaps(pieces: Rig, core: Rig) -> np.ndarray:
+    """[pieces][core] the weight that two bones have in common, over all vertices"""
+    ours, theirs = (rig.dense_weights().astype(np.float64) for rig in (core, pieces))
+    return np.stack([np.minimum(column[:, None], ours).sum(axis=0) for column in theirs.T])
+
+
+def _nearest_groups(pieces: Rig, core: _State) -> np.ndarray:
+    """[pieces] the bone of the core that each has most in common with"""
+    seen = np.where(core.roles == CORE, _overlaps(pieces, core.rig), -1)
+    return seen.argmax(axis=1)
+
+
+def _numbers(pieces: Rig, groups: np.ndarray, core: Rig) -> tuple[np.ndarray, np.ndarray]:
+    """[pieces] who takes the place of each: of a group the one that is most like its bone becomes that bone,
+    as do those that own nothing, and the smallest if there are too many; others help. And which do."""
+    overlaps, owned = _overlaps(pieces, core), np.bincount(owners(pieces), minlength=pieces.bones)
+    number, free = groups.astype(np.intp), owned >= _IDLE * len(pieces.influence_bones)
+    for b in range(core.bones):
+        own = np.flatnonzero(groups == b)
+        if len(own):
+            free[own[overlaps[own, b].argmax()]] = False
+    helpers = np.flatnonzero(free)
+    room = max(MOST - core.bones, 0)
+    helpers = np.sort(helpers[np.argsort(-owned[helpers], kind="stable")][:room])
+    number[helpers] = core.bones + np.arange(len(helpers))
+    return number, helpers
+
+
+def _with_helpers(pieces: Rig, groups: np.ndarray, core: _State) -> _State:
+    """The core and the other pieces: helpers hang from who leads them, in the middle of what they move."""
+    number, helpers = _numbers(pieces, groups, core.rig)
+    count = len(helpers)
     bones, weights = _renumbered(pieces, number)
-    transforms = np.concatenate([core.transforms, pieces.transforms[:, others]], axis=1)
-    rig = Rig(np.ascontiguousarray(transforms), bones, weights, pieces.rest)
-    middles = _middles(rig)[len(heads) :]
-    count = len(others)
+    lost = ~np.isin(np.arange(core.rig.bones), number)  # of the core: no piece is like it
+    back = lost[owners(core.rig)]
+    bones[back], weights[back] = core.rig.influence_bones[back], core.rig.influence_weights[back]
+    transforms = np.concatenate([core.rig.transforms, pieces.transforms[:, helpers]], axis=1)
+    rig = Rig(np.ascontiguousarray(transforms), bones, weights, core.rig.rest)
+    skeleton = core.skeleton
 
     def longer(values, fill):
         return np.concatenate([values, np.full((count, *values.shape[1:]), fill, values.dtype)])
 
-    parents = np.concatenate([skeleton.parents, number[leaders[others]].astype(np.int32)])
-    return rig, skeleton._replace(
-        parents=parents,
-        joints=np.concatenate([skeleton.joints, middles]),
+    skeleton = skeleton._replace(
+        parents=np.concatenate([skeleton.parents, groups[helpers].astype(np.int32)]),
+        joints=np.concatenate([skeleton.joints, _middles(rig)[core.rig.bones :]]),
         kinds=[*skeleton.kinds, *["loose"] * count],
         axes=longer(skeleton.axes, 0.0),
         angles=longer(skeleton.angles, 0.0),
         drifts=longer(skeleton.drifts, 0.0),
         mirrors=longer(skeleton.mirrors, -1),
     )
+    return _State(rig, skeleton, longer(core.roles, HELPER), core.info)
 
 
 def _middles(rig: Rig) -> np.ndarray:
@@ -161,10 +199,9 @@ def _heirs(skeleton: Skeleton, roles: np.ndarray, gone: np.ndarray, rig: Rig) ->
     return heirs
 
 
-def _without(
-    rig: Rig, skeleton: Skeleton, roles: np.ndarray, gone: np.ndarray
-) -> tuple[Rig, Skeleton, np.ndarray]:
+def _without(state: _State, gone: np.ndarray) -> _State:
     """All of it without some bones; what hung from them hangs from who is above."""
+    rig, skeleton, roles, info = state
     heirs, stay = _heirs(skeleton, roles, gone, rig), np.flatnonzero(~gone)
     number = np.cumsum(~gone) - 1
     parents = skeleton.parents[stay]
@@ -183,7 +220,7 @@ def _without(
         kinds=["root" if above[i] < 0 else skeleton.kinds[b] for i, b in enumerate(stay)],
         **{name: getattr(skeleton, name)[stay] for name in ("joints", "axes", "angles", "drifts")},
     )
-    return fewer, skeleton, roles[stay]
+    return _State(fewer, skeleton, roles[stay], info)
 
 
 def _largest_sides(parents: np.ndarray, mass: np.ndarray) -> np.ndarray:
@@ -201,6 +238,21 @@ def _largest_sides(parents: np.ndarray, mass: np.ndarray) -> np.ndarray:
     for b in np.flatnonzero(parents >= 0):
         sides[parents[b]] = max(sides[parents[b]], below[b] / whole)
     return sides
+
+
+def inspect(rest, frames, triangles, rig: Rig, skeleton: Skeleton, roles: np.ndarray) -> Conduct:
+    """Where bones go. Which limb a bone of the core is in, and whether it hangs from another, is told by all
+    that it and its helpers move."""
+    seen = verbs.inspect(rest, frames, triangles, rig, skeleton)
+    if not (roles == HELPER).any():
+        return seen
+    whole = _without(_State(rig, skeleton, roles, None), roles == HELPER)
+    folded = verbs.inspect(rest, frames, triangles, whole.rig, whole.skeleton)
+    core, above = np.flatnonzero(roles == CORE), skeleton.parents
+    limbs, foreign = seen.limbs.copy(), np.full(rig.bones, -1, np.int32)
+    limbs[core], foreign[core] = folded.limbs, np.where(folded.foreign < 0, -1, core[folded.foreign])
+    limbs[roles == HELPER] = limbs[above[roles == HELPER]]
+    return seen._replace(limbs=limbs, foreign=foreign, torso=int(core[folded.torso]))
 
 
 def balanced_root(skeleton: Skeleton, rig: Rig) -> int:
@@ -225,77 +277,144 @@ def connect_balanced(triangles, wishes: Wishes | None = None) -> Connect:
     return connect
 
 
-def _leaving(rig: Rig, skeleton: Skeleton, roles: np.ndarray) -> np.ndarray:
-    """[b] whether it goes: the idle; but of the core, if its helpers took its part, the largest of those."""
-    gone, owned = idle(rig), np.bincount(owners(rig), minlength=rig.bones)
-    for b in np.flatnonzero(gone & (roles == CORE)):
-        helpers = np.flatnonzero((skeleton.parents == b) & (roles == HELPER) & ~gone)
-        if len(helpers):
-            gone[b], gone[helpers[owned[helpers].argmax()]] = False, True
-    return gone
+def _demoted(state: _State, which: np.ndarray) -> _State:
+    """Some of the core, none of them a root, as helpers: what hung from them hangs from who is above."""
+    parents, skeleton = state.skeleton.parents.copy(), state.skeleton
+    for b in range(len(parents)):
+        while parents[b] >= 0 and which[parents[b]]:
+            parents[b] = skeleton.parents[parents[b]]
+    joints = np.where(which[:, None], _middles(state.rig), skeleton.joints)
+    mirrors = np.where(which | which[skeleton.mirrors], -1, skeleton.mirrors).astype(np.int32)
+    kinds = ["loose" if gone else kind for gone, kind in zip(which, skeleton.kinds, strict=True)]
+    skeleton = skeleton._replace(parents=parents, joints=joints, mirrors=mirrors, kinds=kinds)
+    return state._replace(skeleton=skeleton, roles=np.where(which, HELPER, state.roles).astype(np.int32))
 
 
-class _State(NamedTuple):
-    rig: Rig
-    skeleton: Skeleton
-    roles: np.ndarray
-    info: Info
+class _Plan(NamedTuple):
+    poses: tuple  # rest, frames, triangles
+    settings: Settings
+    join: Connect
+    helpers: bool
+
+    @property
+    def quick(self) -> str:
+        """The quality of what a later step goes on from."""
+        return _QUICKER[self.settings.quality]
+
+    def wish(self, **changed) -> Settings:
+        return dataclasses.replace(self.settings, **changed)
 
 
-def _leave_idle(
-    poses: tuple, state: _State, settings: Settings, begin: float
-) -> Generator[Ask, object, _State | None]:
-    """Of all that come while idle bones leave, the best whose core has none; None: there is none."""
-    best = None
-    for round_ in range(_IDLE_ROUNDS):
-        sound = not (idle(state.rig) & (state.roles == CORE)).any()
-        if sound and best is not None and state.info.erms > _IDLE_COST * best.info.erms:
-            break
-        if sound:
-            best = state
-        gone = _leaving(state.rig, state.skeleton, state.roles)
-        if not gone.any():
-            break
-        fewer = _without(state.rig, state.skeleton, state.roles, gone)
-        share = begin + (0.98 - begin) * round_ / _IDLE_ROUNDS
-        tried = yield _hold(poses, *fewer, settings, share, share)
-        state = _State(tried[0], tried[1], fewer[2], tried[2])
-    return best
+def _without_idle_core(plan: _Plan, state: _State) -> _State:
+    """A bone of the core that is idle gets its part back from the largest of its helpers; one that has none
+    becomes a helper of the bone above, and leaves if there are to be none, or it has nobody above."""
+    gone, less = np.zeros(state.rig.bones, bool), np.zeros(state.rig.bones, bool)
+    unused, owned = idle(state.rig), np.bincount(owners(state.rig), minlength=state.rig.bones)
+    for b in np.flatnonzero(unused & (state.roles == CORE)):
+        helpers = (state.skeleton.parents == b) & (state.roles == HELPER) & ~unused
+        if helpers.any():
+            gone[np.where(helpers, owned, -1).argmax()] = True
+        elif plan.helpers and state.skeleton.parents[b] >= 0:
+            less[b] = True
+        else:
+            gone[b] = True
+    return _without(_demoted(state, less), gone)
 
 
-def _hold(poses, rig, skeleton, roles, settings, begin, end) -> Ask:
+def _hold(plan: _Plan, state: _State, quality: str, begin: float, end: float) -> Solving:
     """The core holds, and helpers are soft."""
-    settings = dataclasses.replace(settings, bones=rig.bones)
-    soft = {"stiffness": np.where(roles == HELPER, STIFFNESS, 0.0)} if (roles == HELPER).any() else {}
-    return Ask(verbs.articulate, (*poses, rig, skeleton, settings), soft, begin, end)
+    helping, wish = state.roles == HELPER, plan.wish(bones=state.rig.bones, quality=quality)
+    soft = {"stiffness": np.where(helping, STIFFNESS, 0.0)} if helping.any() else {}
+    solved = yield Ask(verbs.articulate, (*plan.poses, state.rig, state.skeleton, wish), soft, begin, end)
+    return _State(solved[0], solved[1], state.roles, solved[2])
 
 
-def _as_rig(
-    poses: tuple, settings: Settings, count: int, join: Connect
-) -> Generator[Ask, object, _State | None]:
+def _leave_idle(plan: _Plan, state: _State, at: float) -> Solving:
+    """No bone of the core stays idle; idle helpers leave unless that costs much."""
+    for _ in range(_IDLE_ROUNDS):
+        unused = idle(state.rig)
+        seen = (unused & (state.roles == CORE)).any()
+        if not unused.any():
+            break
+        fewer = _without_idle_core(plan, state) if seen else _without(state, unused)
+        fewer = yield from _hold(plan, fewer, plan.quick, at, at)
+        if not seen and fewer.info.erms > _IDLE_COST * state.info.erms:
+            break
+        state = fewer
+    return state
+
+
+def _rig_that_is_there(plan: _Plan, count: int) -> Generator[Ask, object, _State | None]:
     """A bone for every part, with joints that hold; None: that is not what the body is."""
-    wish = dataclasses.replace(settings, bones=count, jointed=True)
+    wish = plan.wish(bones=count, jointed=True)
     if count == 0:
-        wish = dataclasses.replace(settings, bones=MOST_PARTS, budget_kind="parts")
-    rig, _ = yield Ask(verbs.decompose, (*poses, wish), {}, 0.35, 0.45)
-    skeleton = join(rig, dataclasses.replace(settings, bones=rig.bones))
-    roles = np.full(rig.bones, CORE, np.int32)
-    rig, skeleton, info = yield _hold(poses, rig, skeleton, roles, settings, 0.45, 0.5)
-    if info.rms_percent > _EXACT_JOINTS:
+        wish = plan.wish(bones=MOST_PARTS, budget_kind="parts", quality=plan.quick)
+    rig, info = yield Ask(verbs.decompose, (*plan.poses, wish), {}, 0.3, 0.45)
+    skeleton = plan.join(rig, plan.wish(bones=rig.bones))
+    state = _State(rig, skeleton, np.full(rig.bones, CORE, np.int32), info)
+    state = yield from _hold(plan, state, plan.settings.quality, 0.45, 0.5)
+    if state.info.rms_percent > _EXACT_JOINTS:
         return None
-    return (yield from _leave_idle(poses, _State(rig, skeleton, roles, info), settings, 0.5))
+    return (yield from _leave_idle(plan, state, 0.5))
 
 
-def _core_of(
-    poses: tuple, settings: Settings, pieces: Rig, leaders: np.ndarray, join: Connect
-) -> Generator[Ask, object, tuple[_State, np.ndarray]]:
-    """A bone for each group, with joints that hold; and which pieces they were."""
-    core, heads = _led(pieces, leaders)
-    wish = dataclasses.replace(settings, bones=core.bones)
-    core, _ = yield Ask(verbs.decompose, (*poses, wish, core), {}, 0.55, 0.6)
-    skeleton, roles = join(core, wish), np.full(core.bones, CORE, np.int32)
-    core, skeleton, info = yield _hold(poses, core, skeleton, roles, settings, 0.6, 0.7)
-    return _State(core, skeleton, roles, info), heads
+def _fused_core(plan: _Plan, pieces: Rig, count: int) -> Solving:
+    """A bone for each group, with joints that hold."""
+    leaders = yield Ask(verbs.fuse, (*plan.poses, pieces, count), {}, 0.3, 0.35)
+    core = _led(pieces, leaders)
+    wish = plan.wish(bones=core.bones)
+    core, info = yield Ask(verbs.decompose, (*plan.poses, wish, core), {}, 0.35, 0.45)
+    state = _State(core, plan.join(core, wish), np.full(core.bones, CORE, np.int32), info)
+    quality = plan.quick if plan.helpers else plan.settings.quality
+    state = yield from _hold(plan, state, quality, 0.45, 0.5)
+    return (yield from _leave_idle(plan, state, 0.5))
+
+
+def _helped(plan: _Plan, pieces: Rig, core: _State) -> Solving:
+    """The core with the other pieces as helpers, all solved together."""
+    state = _with_helpers(pieces, _nearest_groups(pieces, core), core)
+    state = yield from _hold(plan, state, plan.quick, 0.55, 0.65)
+    state = _without_idle_core(plan, _without(state, idle(state.rig) & (state.roles == HELPER)))
+    state = yield from _hold(plan, state, plan.settings.quality, 0.65, 0.85)
+    return (yield from _leave_idle(plan, state, 0.85))
+
+
+def _fair(plan: _Plan, state: _State, fairness: float) -> Solving:
+    """Weights in the norm that sees cracks, the bones as they are. A bone of the core that these leave
+    idle is none that an animator wants."""
+    for _ in range(_IDLE_ROUNDS):
+        held = np.ones(state.rig.transforms.shape[:2], np.uint8)
+        given = dataclasses.replace(state.rig, held_transforms=held)
+        wish = plan.wish(bones=state.rig.bones, fairness=fairness)
+        rig, info = yield Ask(verbs.decompose, (*plan.poses, wish, given), {}, 0.9, 1.0)
+        fair = state._replace(rig=rig.released(), info=info)
+        if not (idle(fair.rig) & (fair.roles == CORE)).any():
+            break
+        state = yield from _hold(plan, _without_idle_core(plan, fair), plan.quick, 0.9, 0.9)
+    return fair
+
+
+def _in_order(state: _State) -> _State:
+    """The core first; helpers in the middle of what they move."""
+    order = np.argsort(state.roles, kind="stable")
+    number = np.argsort(order)
+    rig, skeleton, roles, info = state
+    bones, weights = _renumbered(rig, number)
+    rig = Rig(np.ascontiguousarray(rig.transforms[:, order]), bones, weights, rig.rest)
+    joints = np.where((roles == HELPER)[:, None], _middles(state.rig), skeleton.joints)[order]
+
+    def renumbered(values):
+        return np.where(values[order] < 0, -1, number[values[order]]).astype(np.int32)
+
+    skeleton = skeleton._replace(
+        root=int(number[skeleton.root]),
+        parents=renumbered(skeleton.parents),
+        mirrors=renumbered(skeleton.mirrors),
+        joints=joints,
+        kinds=[skeleton.kinds[b] for b in order],
+        **{name: getattr(skeleton, name)[order] for name in ("axes", "angles", "drifts")},
+    )
+    return _State(rig, skeleton, roles[order], info)
 
 
 def steps(
@@ -307,29 +426,22 @@ def steps(
     helpers: bool = True,
     connect: Connect | None = None,
 ) -> Steps:
-    """count: of the core's bones, 0: found. Fairness is left out: in its norm more bones fall idle, and the
-    visible ones fly further from the body."""
-    poses, settings = (rest, frames, triangles), Settings() if settings is None else settings
-    settings = dataclasses.replace(settings, budget_kind="none", budget=0.0, bone_kind="rigid", fairness=0.0)
+    """count: of the core's bones, 0: found. Bones are found without fairness: in its norm more of them fall
+    idle, and the visible ones fly further from the body. It comes last, for the weights alone."""
+    settings = Settings() if settings is None else settings
+    bare = {"budget_kind": "none", "budget": 0.0, "bone_kind": "rigid", "fairness": 0.0, "jointed": False}
     join = connect_balanced(triangles) if connect is None else connect
-    wish = dataclasses.replace(settings, bones=max(PIECES, count), jointed=False)
-    pieces, first = yield Ask(verbs.decompose, (*poses, wish), {}, 0.0, 0.35)
+    plan = _Plan((rest, frames, triangles), dataclasses.replace(settings, **bare), join, helpers)
+    wish = plan.wish(bones=max(PIECES, count), quality=plan.quick)
+    pieces, first = yield Ask(verbs.decompose, (*plan.poses, wish), {}, 0.0, 0.3)
+    core = None
     if first.rms_percent < _EXACT:
-        exact = yield from _as_rig(poses, settings, count, join)
-        if exact is not None:
-            return Character(*exact, first, exact.info)
-    leaders = yield Ask(verbs.fuse, (*poses, pieces, count), {}, 0.5, 0.55)
-    bare, heads = yield from _core_of(poses, settings, pieces, leaders, join)
-    best = None
-    if helpers and len(heads) < pieces.bones:
-        rig, skeleton = _with_helpers(pieces, leaders, heads, bare.rig, bare.skeleton)
-        roles = np.append(bare.roles, np.full(rig.bones - len(heads), HELPER, np.int32))
-        rig, skeleton, info = yield _hold(poses, rig, skeleton, roles, settings, 0.7, 0.85)
-        best = yield from _leave_idle(poses, _State(rig, skeleton, roles, info), settings, 0.85)
-    if best is None or best.info.erms > bare.info.erms:
-        without = yield from _leave_idle(poses, bare, settings, 0.9)
-        known = [state for state in (best, without) if state is not None]
-        best = min(known, key=lambda state: state.info.erms, default=bare)
-    helping = best.roles == HELPER
-    best.skeleton.joints[helping] = _middles(best.rig)[helping]
-    return Character(*best, first, bare.info)
+        core = yield from _rig_that_is_there(plan, count)
+    if core is None:
+        core = yield from _fused_core(plan, pieces, count)
+    best = core
+    if helpers and core.info.rms_percent > _UNSEEN:
+        best = yield from _helped(plan, pieces, core)
+    if settings.fairness > 0:
+        best = yield from _fair(plan, best, settings.fairness)
+    return Character(*_in_order(best), first, core.info)

@@ -4,7 +4,7 @@
  * part, and the error jumps. So:
  *     grow     bones are inserted where the error is worst while that lowers it much, so that no part is missing
  *     shed     bones leave, the cheapest first, as long as the error does not rise by what a part is worth   shed.c
- *     mend     what still has an error is grown and shed again, and taken back unless that helped
+ *     mend     what still has an error is grown and shed again, and taken back unless that helped; not in a draft
  * A body that bends everywhere has no number of parts; it gets bones until one more is not worth that, or the most
  * allowed.
  *
@@ -95,5 +95,6 @@ int parts_find(Call *call, const Problem *problem, Model *model) {
     descent_reach(&shed.descent, WIDE_REACH, WARM);
     descent_restart(&shed.descent);
     return descent_run(&shed.descent, WARM, SHED_TOLERANCE, 0) != DESCENT_STOPPED && grow_all(&shed) &&
-           shed_all(&shed) && mend(&shed, (uint64_t)call->settings->seed);
+           shed_all(&shed) &&
+           (call->settings->quality == OSSIFY_DRAFT || mend(&shed, (uint64_t)call->settings->seed));
 }

@@ -42,7 +42,7 @@ def gaps(rig, parents, joints):
 
 def test_the_core_holds_and_comes_first(found):
     core = found.roles == animator.CORE
-    assert 1 <= core.sum() < len(core) <= animator.PIECES
+    assert 1 <= core.sum() < len(core) <= animator.MOST
     assert (np.diff(found.roles) >= 0).all()
     assert gaps(found.rig, found.skeleton.parents, found.skeleton.joints)[:, core].max() < 1e-9
     parents = found.skeleton.parents
@@ -61,6 +61,40 @@ def test_no_bone_of_the_core_is_idle(found):
     )
     owned = np.bincount(strongest[:, 0], minlength=found.rig.bones)
     assert (owned[found.roles == animator.CORE] >= 1e-3 * len(strongest)).all()
+
+
+def test_an_idle_bone_of_the_core_becomes_a_helper_of_the_one_above():
+    bones = np.array([[0, 1], [0, 1], [2, -1], [3, 2]], np.int32)
+    weights = np.array([[0.7, 0.3], [0.6, 0.4], [1, 0], [0.8, 0.2]], np.float32)
+    rig = native.Rig(np.tile(np.eye(3, 4), (2, 4, 1, 1)), bones, weights, np.eye(4, 3, dtype=np.float32))
+    skeleton = armature.skeleton_of([-1, 0, 1, 2], np.zeros((4, 3)))
+    state = animator._State(rig, skeleton, np.zeros(4, np.int32), None)
+    plan = animator._Plan((), native.Settings(), None, True)
+    less = animator._in_order(animator._without_idle_core(plan, state))
+    assert less.roles.tolist() == [0, 0, 0, 1]
+    assert less.skeleton.parents.tolist() == [-1, 0, 1, 0]
+    assert less.rig.dense_weights()[:, 3] == pytest.approx([0.3, 0.4, 0, 0])
+    alone = animator._without_idle_core(plan._replace(helpers=False), state)
+    assert alone.roles.tolist() == [0, 0, 0]
+    assert alone.skeleton.parents.tolist() == [-1, 0, 1]
+
+
+def test_fairness_comes_last_and_leaves_the_bones_as_they_are(soft):
+    plain, fair = (
+        animator.run(animator.steps(*soft, native.Settings(quality="draft", threads=1, fairness=fairness)))
+        for fairness in (0.0, 10.0)
+    )
+    assert (plain.rig.transforms == fair.rig.transforms).all()
+    assert fair.info.bumps < plain.info.bumps
+
+
+def test_helpers_do_not_decide_from_which_limb_a_bone_hangs(soft, found):
+    seen = animator.inspect(*soft, found.rig, found.skeleton, found.roles)
+    plain = native.inspect(*soft, found.rig, found.skeleton)
+    assert (seen.excesses == plain.excesses).all()
+    assert (seen.foreign[found.roles == animator.HELPER] == -1).all()
+    helpers = np.flatnonzero(found.roles == animator.HELPER)
+    assert (seen.limbs[helpers] == seen.limbs[found.skeleton.parents[helpers]]).all()
 
 
 def test_a_count_is_kept(soft):
@@ -101,14 +135,13 @@ def test_bones_that_leave_hand_on_what_they_have():
         "",
     )
     gone = np.array([False, True, False, False])
-    fewer, tree, _roles = animator._without(rig, skeleton, np.zeros(4, np.int32), gone)
+    state = animator._State(rig, skeleton, np.zeros(4, np.int32), None)
+    fewer, tree, _roles, _info = animator._without(state, gone)
     assert tree.parents.tolist() == [-1, 0, 1]
     assert tree.root == 0
     np.testing.assert_allclose(fewer.dense_weights(), [[1, 0, 0], [0.6, 0.4, 0], [0, 1, 0], [0, 0.2, 0.8]])
     assert (tree.joints == skeleton.joints[[0, 2, 3]]).all()
-    _, tree, _ = animator._without(
-        rig, skeleton, np.zeros(4, np.int32), np.array([True, False, False, False])
-    )
+    tree = animator._without(state, np.array([True, False, False, False])).skeleton
     assert (tree.parents < 0).sum() == 1
     assert tree.parents[tree.root] == -1
 

@@ -94,7 +94,7 @@ def _in_world(obj) -> np.ndarray:
     return rigged.in_space(obj, np.eye(4))
 
 
-def _new_body(first: Rigged, obj) -> NewBody:
+def new_body(first: Rigged, obj) -> NewBody:
     sentence = rigged.new_body_trouble(obj)
     if sentence:
         raise Refusal(sentence)
@@ -118,25 +118,39 @@ def _known_body(first: Rigged, obj) -> Rigged:
     return found
 
 
-def _joints_in(first: Rigged, known: Rigged) -> np.ndarray:
+def joints_in(first: Rigged, known: Rigged) -> np.ndarray:
     """[b][3] by the names of the first"""
     return known.heads[[known.names.index(name) for name in first.deforming]]
 
 
-def read(active, others) -> tuple[list[Rigged], list[NewBody]]:
+def family_of(active, others) -> tuple[list[Rigged], list[NewBody]]:
     """Bodies that are known, the first among them the one whose rig is copied, and those that are new."""
     native.library()
-    sentence = trouble(active, others)
-    if sentence:
-        raise Refusal(sentence)
     first = rigged.read(active)
     meshes = [obj for obj in dict.fromkeys(others) if obj.type == "MESH" and obj != active]
     known = [_known_body(first, obj) for obj in meshes if rigged.armature_of(obj) is not None]
-    new = [_new_body(first, obj) for obj in meshes if rigged.armature_of(obj) is None]
+    new = [new_body(first, obj) for obj in meshes if rigged.armature_of(obj) is None]
     return [first, *known], new
 
 
+def read(active, others) -> tuple[list[Rigged], list[NewBody]]:
+    """The family; refuses when there is nothing to fit."""
+    sentence = trouble(active, others)
+    if sentence:
+        raise Refusal(sentence)
+    return family_of(active, others)
+
+
 # ---- steps
+
+
+def check_sources(known: list[Rigged], new: list[NewBody]) -> None:
+    """Refuses when what was read is gone, or another."""
+    for one in known:
+        one.check_sources()
+    for body in new:
+        if len(body.mesh.get().data.vertices) != body.vertices:
+            raise was_changed(body.mesh.get())
 
 
 class _Sources(NamedTuple):
@@ -146,11 +160,7 @@ class _Sources(NamedTuple):
     new: list[NewBody]
 
     def check_sources(self) -> None:
-        for one in self.known:
-            one.check_sources()
-        for body in self.new:
-            if len(body.mesh.get().data.vertices) != body.vertices:
-                raise was_changed(body.mesh.get())
+        check_sources(self.known, self.new)
 
 
 def _notes(first: Rigged) -> list[str]:
@@ -166,7 +176,7 @@ def placed_joints(first: Rigged, known: list[Rigged], rest: np.ndarray) -> nativ
     """A job that puts the joints into bodies rest [n][r][3]."""
     moved = first.skin.moved
     others = np.stack([one.skin.rest[moved] for one in known]).astype(np.float32)
-    joints = np.stack([_joints_in(first, one) for one in known])
+    joints = np.stack([joints_in(first, one) for one in known])
     given = (first.weights(), first.parents, others, joints, rest.astype(np.float32))
     return native.Job.start(native.place_joints, *given, first.skin.moved_triangles, native.Settings())
 

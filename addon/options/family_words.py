@@ -1,7 +1,7 @@
 """What the settings of bodies are called: names, tooltips, items and limits, for the screen and the command
 line.
 
-The defaults are those of FitOptions, and a default says what kind of property it is.
+The defaults are those of FitOptions and SlidersOptions, and a default says what kind of property it is.
 """
 
 from __future__ import annotations
@@ -24,5 +24,14 @@ FIT_WORDS = {
                 " well, and the same pose is a little different on each body",
             ),
         ],
+    },
+}
+
+SLIDERS_WORDS = {
+    "count": {
+        "name": "Sliders",
+        "description": "The most sliders, those that change most first; one less than bodies at most",
+        "min": 1,
+        "max": 20,
     },
 }

@@ -334,3 +334,13 @@ class AdoptOptions(_Stored):
 
 
 ADOPT_FIELDS = tuple(field.name for field in dataclasses.fields(AdoptOptions))
+
+
+@dataclasses.dataclass
+class SlidersOptions(_Stored):
+    """What family/sliders.py may be asked for."""
+
+    count: int = 10  # of sliders at most
+
+
+SLIDERS_FIELDS = tuple(field.name for field in dataclasses.fields(SlidersOptions))

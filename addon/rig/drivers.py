@@ -80,12 +80,14 @@ def path_of(name: str) -> str:
     return f'["{bpy.utils.escape_identifier(name)}"]'
 
 
-def _new(owner, path: str, kind: str):
-    """The driver of a path, without what Blender puts into a new one."""
-    owner.driver_remove(path)
-    curve = owner.driver_add(path)
+def _new(owner, path: str, kind: str, index: int = -1):
+    """The driver of a path. Its modifier hands the value on as it is; without one, and without keys, Blender
+    takes all from 0 to 1e-4 for 0."""
+    owner.driver_remove(path, index)
+    curve = owner.driver_add(path, index)
     for modifier in list(curve.modifiers):
         curve.modifiers.remove(modifier)
+    curve.modifiers.new("GENERATOR").coefficients = (0.0, 1.0)
     curve.driver.type = kind
     return curve.driver
 
@@ -97,6 +99,18 @@ def follow(owner, path: str, target, names: list[str]) -> None:
         variable = driver.variables.new()
         variable.type = "SINGLE_PROP"
         variable.targets[0].id, variable.targets[0].data_path = target, path_of(name)
+
+
+def express(owner, path: str, index: int, words: str, target, names: list[str]) -> None:
+    """owner.path, or one number of it, becomes an expression of the target's properties of these names, which
+    are letters in it, in the order in which the letters come."""
+    driver = _new(owner, path, "SCRIPTED", index)
+    letters = dict.fromkeys(letter for letter in words if letter.isalpha() and letter != "e")
+    for letter, name in zip(letters, names, strict=True):
+        variable = driver.variables.new()
+        variable.name, variable.type = letter, "SINGLE_PROP"
+        variable.targets[0].id, variable.targets[0].data_path = target, path_of(name)
+    driver.expression = words
 
 
 def _turn(armature, name: str, words: str, bones: list[str]) -> None:

@@ -2,11 +2,12 @@
 
 import bpy
 
-from ..family import fit
-from ..options.family_words import FIT_WORDS
-from ..options.options import FIT_FIELDS, FitOptions
+from ..base.refusal import Refusal
+from ..family import fit, rigged, slider_rig, sliders
+from ..options.family_words import FIT_WORDS, SLIDERS_WORDS
+from ..options.options import FIT_FIELDS, SLIDERS_FIELDS, FitOptions, SlidersOptions
 from .chosen import allowed_now
-from .modal import Working
+from .modal import FAILURES, Working, fail
 from .properties import as_properties
 
 
@@ -46,7 +47,108 @@ class OSSIFY_OT_fit_rig(Working, bpy.types.Operator):
         return {"FINISHED"}
 
 
-CLASSES = (OSSIFY_OT_fit_rig,)
+class OSSIFY_OT_body_sliders(Working, bpy.types.Operator):
+    """Make a copy of the active rigged mesh whose shape is set by sliders, from the active body to all others
+    that are selected; joints go along. They must have the same vertices in the same order"""
+
+    bl_idname = "ossify.body_sliders"
+    bl_label = "Make Body Sliders"
+    bl_options = {"REGISTER", "UNDO"}
+
+    __annotations__ = as_properties(SLIDERS_WORDS, SlidersOptions, SLIDERS_FIELDS)
+
+    @classmethod
+    def poll(cls, context):
+        return allowed_now(cls, sliders.trouble(_active(context), _others(context)))
+
+    def steps(self, context):
+        options = SlidersOptions.of(self.properties)
+        return sliders.make(context.scene, context.view_layer, _active(context), _others(context), options)
+
+    def check_first(self, context) -> None:
+        fit.family_of(_active(context), _others(context))
+
+    def succeed(self, made: sliders.Made) -> set[str]:
+        self.report({"INFO"}, made.sentence())
+        return {"FINISHED"}
+
+
+def slider_rig_of(context):
+    """The armature with sliders that is active, or that moves the active mesh; None: neither."""
+    obj = _active(context)
+    armature = rigged.armature_of(obj) or obj
+    return armature if slider_rig.is_one(armature) else None
+
+
+class _OfSliders:
+    """An operator on a rig that has some."""
+
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def poll(cls, context):
+        words = "The active object has no body sliders: make some from a rigged mesh and other bodies"
+        return allowed_now(cls, None if slider_rig_of(context) is not None else words)
+
+    def execute(self, context):
+        try:
+            words = self.do(context, slider_rig_of(context))
+        except FAILURES as error:
+            return fail(self, error)
+        if words:
+            self.report({"INFO"}, words)
+        return {"FINISHED"}
+
+
+class OSSIFY_OT_reset_body(_OfSliders, bpy.types.Operator):
+    """Set all sliders to 0: the body that they were made from"""
+
+    bl_idname = "ossify.reset_body"
+    bl_label = "Reset Body"
+
+    def do(self, _context, armature) -> None:
+        sliders.reset(armature)
+
+
+class OSSIFY_OT_random_body(_OfSliders, bpy.types.Operator):
+    """Set the sliders by chance, none farther out than on any body that they were made from"""
+
+    bl_idname = "ossify.random_body"
+    bl_label = "Random Body"
+
+    seed: bpy.props.IntProperty(name="Seed", description="Another number, another body", default=0, min=0)
+
+    def invoke(self, context, _event):
+        self.seed = (self.seed + 1) % 2**31
+        return self.execute(context)
+
+    def do(self, _context, armature) -> None:
+        sliders.randomise(armature, self.seed)
+
+
+class OSSIFY_OT_find_body(_OfSliders, bpy.types.Operator):
+    """Set the sliders to where the other selected mesh lies among the bodies that were seen, and tell how far
+    off it is"""
+
+    bl_idname = "ossify.find_body"
+    bl_label = "Find Body"
+
+    def do(self, context, armature) -> str:
+        own = {armature, *armature.children}
+        others = [obj for obj in context.selected_objects if obj.type == "MESH" and obj not in own]
+        if len(others) != 1:
+            raise Refusal("Select one body to look for, and then the rig with the sliders.")
+        found = sliders.find(armature, others[0])
+        return f"The sliders show {others[0].name} to within {found.percent:.2g} % of the size."
+
+
+CLASSES = (
+    OSSIFY_OT_fit_rig,
+    OSSIFY_OT_body_sliders,
+    OSSIFY_OT_reset_body,
+    OSSIFY_OT_random_body,
+    OSSIFY_OT_find_body,
+)
 
 
 def draw_menu(self, _context) -> None:

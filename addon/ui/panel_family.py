@@ -2,8 +2,9 @@
 
 import bpy
 
-from ..family import rigged
-from .operators_family import OSSIFY_OT_fit_rig
+from ..family import rigged, slider_rig
+from ..rig import drivers
+from .operators_family import slider_rig_of
 from .panel import Sidebar, draw_progress, runs
 from .panel_rows import as_settings
 
@@ -15,14 +16,26 @@ class OSSIFY_PT_family(Sidebar, bpy.types.Panel):
 
     @classmethod
     def poll(cls, context):
-        return rigged.armature_of(context.view_layer.objects.active) is not None
+        return rigged.armature_of(context.view_layer.objects.active) is not None or bool(
+            slider_rig_of(context)
+        )
 
-    def draw(self, _context):
-        layout = as_settings(self.layout)
-        if runs("OSSIFY_OT_fit_rig"):
+    def draw(self, context):
+        layout, armature = as_settings(self.layout), slider_rig_of(context)
+        if runs("OSSIFY_OT_fit_rig") or runs("OSSIFY_OT_body_sliders"):
             draw_progress(layout)
-            return
-        layout.operator(OSSIFY_OT_fit_rig.bl_idname, icon="OUTLINER_OB_ARMATURE")
+        elif armature is None:
+            column = layout.column(align=True)
+            column.operator("ossify.fit_rig", icon="OUTLINER_OB_ARMATURE")
+            column.operator("ossify.body_sliders", icon="SHAPEKEY_DATA")
+        else:
+            column = layout.column(align=True)
+            for name in slider_rig.record_of(armature)["names"]:
+                column.prop(armature, drivers.path_of(name), text=name, slider=True)
+            row = layout.row(align=True)
+            row.operator("ossify.reset_body", text="Reset")
+            row.operator("ossify.random_body", text="Random")
+            row.operator("ossify.find_body", text="Find")
 
 
 CLASSES = (OSSIFY_PT_family,)

@@ -104,14 +104,11 @@ def test_all_refuse_a_rig_of_another_file(creature, tmp_path):
         "switch_controls": "no armature whose constraints were turned off",
         "cancel": "Nothing is at work",
         "export": "Name a file to write the rig to",
-<<<<<<< HEAD
         "export_engine": "Name a file to write the rig to",
-=======
         "body_sliders": "make the rigged mesh the active one",
         "find_body": "has no body sliders",
         "random_body": "has no body sliders",
         "reset_body": "has no body sliders",
->>>>>>> 9c209a5 (family: Set the body of a rig by sliders)
         "fit_rig": "make the rigged mesh the active one",
         "key_virtual_bones": "has no virtual bones",
         "remove_virtual_bones": "has no virtual bones",

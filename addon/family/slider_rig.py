@@ -24,10 +24,10 @@ from .shapes import Shapes
 RECORD = "ossify_bodies"  # on the armature: what was seen of each slider
 COLLECTION = "Body Sliders"
 _JOINT, _SKIN = "Joint", "Skin"
-_LONGEST = 250  # characters of an expression; Blender takes 255
+_LONGEST_EXPRESSION = 250  # characters of an expression; Blender takes 255
 _UNMOVED = 1e-9  # of the size
-MOST = 10.0  # of a slider, and of a shape key's value in Blender
-_BEYOND = 1.5  # times what was seen
+FARTHEST_SLIDER = 10.0  # of a slider, and of a shape key's value in Blender
+_BEYOND_SEEN = 1.5  # times what was seen
 _LETTERS = "abcdfghjkmnpqrstuvwxyz"  # of variables, without those that look like numbers
 
 
@@ -53,7 +53,7 @@ def add_sliders(armature, shapes: Shapes) -> None:
     for name, seen in zip(shapes.names, shapes.seen.T, strict=True):
         armature[name] = 0.0
         low, high = float(seen.min()), float(seen.max())
-        most = min(_BEYOND * max(abs(low), abs(high), 1.0), MOST)
+        most = min(_BEYOND_SEEN * max(abs(low), abs(high), 1.0), FARTHEST_SLIDER)
         armature.id_properties_ui(name).update(
             min=-most,
             max=most,
@@ -75,7 +75,7 @@ def add_keys(obj, armature, shapes: Shapes, to_mesh: np.ndarray) -> None:
     obj.data.shape_keys.reference_key.points.foreach_get("co", flat)
     for name, change in zip(shapes.names, shapes.keys, strict=True):
         key = obj.shape_key_add(name=name, from_mix=False)
-        key.slider_min, key.slider_max = -MOST, MOST
+        key.slider_min, key.slider_max = -FARTHEST_SLIDER, FARTHEST_SLIDER
         key.points.foreach_set("co", (flat + (change @ to_mesh.T).ravel()).astype(np.float32))
         path = f'key_blocks["{_escaped(key.name)}"].value'
         drivers.follow(obj.data.shape_keys, path, armature, [name])
@@ -144,7 +144,7 @@ def _expressions(amounts: np.ndarray, size: float) -> list[tuple[str, list[int]]
     """Sums of sliders [k], each short enough, with the sliders in the order of their letters"""
     found: list[tuple[str, list[int]]] = []
     for k in np.flatnonzero(np.abs(amounts) > _UNMOVED * size).tolist():
-        if not found or len(found[-1][0]) + 16 > _LONGEST or len(found[-1][1]) == len(_LETTERS):
+        if not found or len(found[-1][0]) + 16 > _LONGEST_EXPRESSION or len(found[-1][1]) == len(_LETTERS):
             found.append(("", []))
         words, some = found[-1]
         found[-1] = f"{words}{amounts[k]:+.8g}*{_LETTERS[len(some)]}", [*some, k]

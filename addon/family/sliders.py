@@ -211,5 +211,5 @@ def find(armature, other) -> shapes.Found:
         rest = rigged.in_space(other, matrix_of(rigged.armature_of(other)))
     to_armature = (np.linalg.inv(first.space) @ matrix_of(obj))[:3, :3]
     found = shapes.find(rest, first.skin.rest, _keys_of(obj, names, to_armature))
-    _set(armature, np.clip(found.sliders, -slider_rig.MOST, slider_rig.MOST))
+    _set(armature, np.clip(found.sliders, -slider_rig.FARTHEST_SLIDER, slider_rig.FARTHEST_SLIDER))
     return found

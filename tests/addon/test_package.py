@@ -45,7 +45,7 @@ def test_nothing_but_the_addon_was_installed():
     others = {name for name in found if not name.endswith(".py")}
     rooms = set(
         (
-            "adopt base convert edit family farm files motion native nodes options put_back record refit"
+            "adopt base convert edit engine family farm files motion native nodes options put_back record refit"
             " rig skeleton track two_layer ui unwrap"
         ).split()
     )

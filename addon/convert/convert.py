@@ -29,7 +29,7 @@ from ..rig import report, standing
 from ..rig.build import Built, build, discard, hand_over, present
 from ..skeleton import idle, joints, placement, rooting
 from ..skeleton.mirror import Mirror
-from . import layering, subjects
+from . import apart, layering, subjects
 from .correct import correct
 
 _SIDE_BY_SIDE = (
@@ -217,7 +217,7 @@ def _make(place: Place, handles: list[Handle], options: Options) -> Generator[St
     objects = [handle.get() for handle in handles]
     motion = yield from each("Reading", clips.read(scene, layer, objects, options))
     clock.lap("capture")
-    solved = yield from _solve(motion, options, now)
+    solved = yield from apart.solve(motion, options, now, _solve, Solved)
     return (yield from _finish(motion, solved, options, clock))
 
 

@@ -44,7 +44,7 @@ _TRUNK = (
     ("Hips", "Spine", "Chest", "UpperChest"),
 )
 _NECK_ENDS = 0.26  # of a head's distance from a foot: what begins further from the top is trunk
-_EXTRA = 0.13  # of the same: what a bone too many costs
+_EXTRA = 0.25  # of the same: what a bone too many costs
 _SURE = 0.07  # of the same: a joint that is further from where it should be is not sure
 _ENDS, _FEET = 9, 12  # tips that are looked at, for a human's ends, for a quadruped's feet
 _PAIRS = {"hands": 0.85, "feet": 1.1, "hand to head": 0.62, "hand to foot": 1.2}  # distances, likewise

@@ -25,9 +25,9 @@ from ..native import animator
 from ..native.armature import skeleton_of
 from ..options.options import Options
 
-_BESIDE = 0.03  # of the size of both
-_SAMPLE, _AMONG = 200, 2000  # vertices of the smaller object, of the other
-_RIGID = 1e-4  # of the size: what a rigid thing is off by at most
+_NEXT_DOOR = 0.03  # of the size of both
+_OF_ONE, _OF_OTHER = 200, 2000  # vertices of the smaller object, of the other
+_BENDS = 1e-4  # of the size: what is further from one rigid thing bends
 _EACH = 6  # vertices of a small group, for every bone of it
 
 Solve = Callable[[Motion, Options, int], Generator]
@@ -44,14 +44,14 @@ def _some(rows: slice, most: int) -> np.ndarray:
 def _together(motion: Motion, rest: np.ndarray, one: slice, other: slice) -> bool:
     if one.stop - one.start > other.stop - other.start:
         one, other = other, one
-    few, among = _some(one, _SAMPLE), _some(other, _AMONG)
+    few, among = _some(one, _OF_ONE), _some(other, _OF_OTHER)
     apart = ((rest[few, None].astype(np.float64) - rest[None, among]) ** 2).sum(axis=2)
     near = among[apart.argmin(axis=1)]
     size = diagonal(np.concatenate([rest[one], rest[other]]))
     at_rest = np.sqrt(apart.min(axis=1))
     gaps = np.linalg.norm(motion.frames[:, few].astype(np.float64) - motion.frames[:, near], axis=2)
     change = np.abs(gaps - gaps[:1]).max(axis=0)
-    return bool(np.median(at_rest) < _BESIDE * size and np.median(change) < _BESIDE * size)
+    return bool(np.median(at_rest) < _NEXT_DOOR * size and np.median(change) < _NEXT_DOOR * size)
 
 
 def groups(motion: Motion) -> list[list[int]]:
@@ -252,7 +252,7 @@ def solve(
     some = [_only(motion, members) for members in found]
     rigid = [_rigid(group) for group, _ in some]
     stiff = [
-        off.max() <= _RIGID * diagonal(group.frames[0])
+        off.max() <= _BENDS * diagonal(group.frames[0])
         for (group, _), (_, off) in zip(some, rigid, strict=True)
     ]
     offs = [0.0 if still else float(off.sum()) for still, (_, off) in zip(stiff, rigid, strict=True)]

@@ -64,6 +64,15 @@ def replayed(rest, transforms, weights):
         yield spread @ frame.transpose(0, 2, 1).reshape(-1, 3)
 
 
+def dense_weights(rig):
+    """[v][b] of a rig as solve.py writes it"""
+    bones, weights = rig["influence_bones"], rig["influence_weights"]
+    dense = np.zeros((len(bones), rig["transforms"].shape[1]))
+    rows, columns = np.nonzero(bones >= 0)
+    np.add.at(dense, (rows, bones[rows, columns]), weights[rows, columns])
+    return dense
+
+
 def erms(given_rest, frames, rest, transforms, weights):
     _, radius = tight_sphere(given_rest)
     total = sum(

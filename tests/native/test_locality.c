@@ -82,6 +82,39 @@ TEST(candidates_are_the_main_region_and_what_is_near) {
     }
 }
 
+/* Weights of a thousandth on the first edges around a region: plain least squares ends it before them. */
+TEST(faint_weights_belong_to_regions_where_skin_shall_be_smooth) {
+    for (int fair = 0; fair < 2; fair++) {
+        Descent descent;
+        Stage stage;
+        Locality unused;
+        Synthetic s = open_strip(&stage, &unused);
+        uint8_t large[400], small[400];
+        int far[400];
+        make_islands(&stage, large, small);
+        hops_from(&stage.problem, large, far);
+        for (int v = 0; v < stage.problem.vertices; v++) {
+            if (!large[v] && far[v] <= 2) {
+                stage.model.bone[2 * v + 1] = 1;
+                stage.model.weight[2 * v] = 0.999;
+                stage.model.weight[2 * v + 1] = 0.001;
+            }
+        }
+        stage.workshop.settings.locality = 1;
+        CHECK(descent_make(&stage.workshop.call, &stage.problem, &stage.model, &descent));
+        if (fair) {
+            descent_widen(&descent);
+        }
+        CHECK(locality_update(&stage.workshop.call, &stage.problem, &stage.model, 0, 1, &descent.locality));
+        test_case("fair %d", fair);
+        for (int v = 0; v < stage.problem.vertices; v++) {
+            CHECK_INT(may_use(&descent.locality, v, 1), far[v] <= (fair ? 3 : 1));
+        }
+        stage_close(&stage);
+        synthetic_free(&s);
+    }
+}
+
 TEST(candidates_reach_as_far_as_the_radius) {
     Stage stage;
     Locality locality;

@@ -51,6 +51,9 @@ _PAIRS = {"hands": 0.85, "feet": 1.1, "hand to head": 0.62, "hand to foot": 1.2}
 _LOW = 0.6  # of the height: feet of a quadruped end below
 _UNLIKE = 0.25  # a human's worst mean mismatch of distances
 _JAW = 0.5  # of the surface of the bone before: less is no head
+_SOLE, _ANKLE, _STRIDE = 0.03, (0.045, 0.09), 0.12  # of the height: below, between, as far around
+_PARTINGS = 8  # to part two soles
+_ASTRIDE = 0.1  # feet that turn away from each other by more tell no direction
 _FEW = 8  # vertices, which tell no direction
 _FLAT = 0.02  # of the size: a direction that is shorter on the ground tells nothing
 
@@ -317,6 +320,28 @@ def _toes(given: Given, leaf: int) -> np.ndarray:
     return _on_ground(way, given.up)
 
 
+def _soles(given: Given) -> list[np.ndarray]:
+    """[3] likewise, of what stands on the ground, whichever bones move it: from above a sole to its middle"""
+    heights = given.points @ given.up
+    share = (heights - heights.min()) / max(float(np.ptp(heights)), 1e-30)
+    ground = given.points - np.outer(heights, given.up)
+    low, over = ground[share < _SOLE], ground[(share > _ANKLE[0]) & (share < _ANKLE[1])]
+    if len(low) < _FEW or len(over) < _FEW:
+        return []
+    far = low[[((low - low.mean(axis=0)) ** 2).sum(axis=1).argmax()]]
+    centres = np.concatenate([far, low[[((low - far) ** 2).sum(axis=1).argmax()]]])
+    for _ in range(_PARTINGS):
+        own = ((low[:, None] - centres) ** 2).sum(axis=2).argmin(axis=1)
+        centres = np.array([low[own == k].mean(axis=0) if (own == k).any() else centres[k] for k in (0, 1)])
+    above = ((over[:, None] - centres) ** 2).sum(axis=2)
+    reach, ways = (_STRIDE * float(np.ptp(heights))) ** 2, []
+    for k in (0, 1):
+        mine = over[(above.argmin(axis=1) == k) & (above[:, k] < reach)]
+        if len(mine) >= _FEW // 2 and (own == k).any():
+            ways.append(centres[k] - mine.mean(axis=0))
+    return ways
+
+
 def _forward(given: Given, feet: tuple, spine: np.ndarray | None) -> tuple[np.ndarray, str]:
     """Where a body faces, and what tells it."""
     least = _FLAT * given.size
@@ -324,10 +349,10 @@ def _forward(given: Given, feet: tuple, spine: np.ndarray | None) -> tuple[np.nd
         return given.facing, "artist"
     if spine is not None and np.linalg.norm(_on_ground(spine, given.up)) > least:
         return _on_ground(spine, given.up), "spine"
-    ways = [_toes(given, foot) for foot in feet]
-    total = sum(ways)
-    if np.linalg.norm(total) > least and (spine is None and ways[0] @ ways[1] > 0):
-        return total, "feet"
+    for ways in (_soles(given), [_toes(given, foot) for foot in feet]):
+        total = sum(ways, np.zeros(3))
+        if np.linalg.norm(total) > least and len(ways) == 2 and ways[0] @ ways[1] > -_ASTRIDE * total @ total:
+            return total, "feet"
     if given.walk is not None and np.linalg.norm(given.walk) > least:
         return given.walk, "way"
     return total if np.linalg.norm(total) > 0 else np.array([0.0, -1.0, 0.0]), ""

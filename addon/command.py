@@ -171,7 +171,8 @@ def _convert_one(paths: list[Path], arguments, options: Options, guard: overlaps
         for number, (rig, written) in enumerate(zip(rigs, files, strict=True)):
             if written not in files[:number]:  # else one file for all of them
                 guard.check("--output", written)
-                told, target = _write_rig(written, rig, arguments, options.influences)
+                most = rig.armature.ossify.settings.influences
+                told, target = _write_rig(written, rig, arguments, most)
                 targets[written] = target
                 rig.report.notes += told
                 for line in told:

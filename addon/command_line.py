@@ -43,18 +43,6 @@ from .options.unwrap_words import UNWRAP_WORDS
 
 NAME = "ossify"
 
-# A flag that is given chooses what it belongs to.
-_IMPLIES = {
-    "bones": ("bones_by", "COUNT"),
-    "budget": ("bones_by", "BUDGET"),
-    "bones_most": ("bones_by", "BUDGET"),
-    "root_place": ("root", "PLACE"),
-    "rest_frame": ("rest", "FRAME"),
-    "frame_start": ("frames", "CUSTOM"),
-    "frame_end": ("frames", "CUSTOM"),
-    "key_tolerance": ("keys", "REDUCED"),
-}
-
 # Endings of what `bake` writes.
 BAKE_KINDS = {
     ".blend": "SHAPE_KEYS",
@@ -232,15 +220,12 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def options_of(arguments) -> Options:
-    """The preset, then the flags, then what the flags imply."""
+    """The preset, then what the flags imply, then the flags."""
     values = preset_values(arguments.preset.upper()) if arguments.preset else {}
     given = {name: getattr(arguments, name, None) for name in FIELDS}
     given = {name: value for name, value in given.items() if value is not None}
     if getattr(arguments, "subjects", False):
         given["clips"] = "subjects"
-    for name in given:
-        if name in _IMPLIES and _IMPLIES[name][0] not in given:
-            values[_IMPLIES[name][0]] = _IMPLIES[name][1]
     given = {
         name: value.upper() if "items" in CONVERT_WORDS[name] else value for name, value in given.items()
     }

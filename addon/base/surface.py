@@ -22,6 +22,16 @@ def vertex_normals(rest: np.ndarray, triangles: np.ndarray) -> np.ndarray:
     return normals
 
 
+def edges(triangles: np.ndarray) -> np.ndarray:
+    """[e][2] of triangles [t][3], each once"""
+    pairs = np.sort(
+        np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]]), axis=1
+    )
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]].astype(np.int64)
+    keys = np.unique(pairs[:, 0] << 32 | pairs[:, 1])
+    return np.stack([keys >> 32, keys & 0xFFFFFFFF], axis=1)
+
+
 def vertex_areas(rest: np.ndarray, triangles: np.ndarray) -> np.ndarray:
     """[v] how much of the surface is a vertex's; one without a face has as much as others do on average"""
     corners = rest[triangles].astype(np.float64)

@@ -21,6 +21,7 @@ from ..base.refusal import Refusal
 from ..base.steps import Clock, Step, each, share_of, watch
 from ..motion import clips
 from ..motion.capture import Motion
+from ..native import animator
 from ..nodes import volume
 from ..options.options import Options
 from ..record import memory
@@ -29,7 +30,7 @@ from ..rig import report, standing
 from ..rig.build import Built, build, discard, hand_over, present
 from ..skeleton import idle, joints, placement, rooting
 from ..skeleton.mirror import Mirror
-from . import apart, layering, subjects
+from . import apart, character, layering, subjects
 from .correct import correct
 
 _SIDE_BY_SIDE = (
@@ -57,6 +58,12 @@ class Solved(NamedTuple):
     info: native.Info
     free: native.Info | None  # before its joints held; None: they do not
     mirror: Mirror | None = None  # of bones without a skeleton
+    roles: np.ndarray | None = None  # [b] of an animator's skeleton: animator.CORE, HELPER
+
+    @property
+    def helps(self) -> np.ndarray | None:
+        """[b] which are helpers; None: there is none"""
+        return None if self.roles is None else self.roles == animator.HELPER
 
 
 class Result(NamedTuple):
@@ -142,8 +149,38 @@ def _mirror(motion: Motion, options: Options, rig: native.Rig) -> Mirror | None:
     return None if found.plane is None else Mirror(found.plane, found.mirrors)
 
 
+def _side_by_side(motion: Motion, options: Options, pieces) -> Generator[Step, None, Solved]:
+    """Of pieces of a surface, in a norm that the chain of a body does without."""
+    rig, _ = pieces
+    motion.notes.append(_SIDE_BY_SIDE)
+    settings = dataclasses.replace(options.solver(), bones=rig.bones, budget_kind="none", jointed=False)
+    given = motion.rest, motion.frames, motion.triangles, settings, rig
+    rig, info = yield from watch(native.Job.start(native.decompose, *given), motion, 0.5, 1.0)
+    rig, _ = idle.leave(rig)
+    return Solved(rig, None, info, None, _mirror(motion, options, rig))
+
+
 def _solve(motion: Motion, options: Options, now: int) -> Generator[Step, None, Solved]:
     """now: the frame in which the artist started it"""
+    if not character.is_meant(options):
+        return (yield from _solve_plainly(motion, options, now))
+    found = yield from character.solve(motion, options, now)
+    if found.character is not None:
+        rig, skeleton, roles, info, free, _ = found.character
+        _note_plane(motion, options, skeleton.mirrors)
+        return Solved(rig, skeleton, info, free, None, roles)
+    if found.pieces is not None and options.bones_by == "PARTS":
+        return (yield from _side_by_side(motion, options, found.pieces))
+    kind = "HIERARCHY" if found.pieces is None else "NONE"
+    if kind == "NONE":
+        motion.notes.append(_SIDE_BY_SIDE)
+    return (
+        yield from _solve_plainly(motion, dataclasses.replace(options, skeleton=kind, bones_by="COUNT"), now)
+    )
+
+
+def _solve_plainly(motion: Motion, options: Options, now: int) -> Generator[Step, None, Solved]:
+    """As many bones as there shall be, and then what joins them."""
     poses, settings = (motion.rest, motion.frames, motion.triangles), options.solver()
     may_hold = options.skeleton in ("ARTICULATED", "AUTO") and options.bone_kind == "RIGID"
     free_share = _FREE_SHARE if may_hold else 1.0
@@ -180,10 +217,16 @@ def _keeps_budget(info: native.Info, options: Options) -> bool:
 
 
 def _chosen(options: Options, solved: Solved) -> Options:
-    """With the skeleton that was made, where it was left to the motion."""
+    """With the skeleton that was made and the influences that were needed, where they were left to the
+    motion."""
+    if options.influences_by == "AUTO":
+        most = int((solved.rig.influence_bones >= 0).sum(axis=1).max())
+        options = dataclasses.replace(options, influences_by="COUNT", influences=most)
     if options.skeleton != "AUTO":
         return options
     kind = "NONE" if solved.skeleton is None else "HIERARCHY" if solved.free is None else "ARTICULATED"
+    if solved.roles is not None:
+        kind = "ANIMATOR"
     return dataclasses.replace(options, skeleton=kind)
 
 
@@ -210,6 +253,30 @@ def _keep_volume(built, motion: Motion, rig: native.Rig, space: native.Space | N
     volume.note(armature, measured.volume)
 
 
+_LIMBS = 3  # of a body, before one of them can hang from a wrong one
+_FOREIGN_WORDS = (
+    "{bone} hangs from {other}, a bone of another limb: keep them apart in Skeleton, and Update Skeleton."
+)
+
+
+def _watch_over(
+    built: Built, motion: Motion, solved: Solved, measured: report.Report
+) -> Generator[Step, None, None]:
+    """Into the report: where bones that an animator sees go, and which hang from limbs not their own."""
+    if solved.skeleton is None or motion.rest is None:
+        return
+    given = motion.rest, motion.frames, motion.triangles, solved.rig, solved.skeleton
+    seen = yield from watch(native.Job.start(native.inspect, *given), motion, 1.0, 1.0)
+    core = slice(len(built.skeleton.parents))
+    columns = {name: getattr(seen, name)[core] for name in seen._fields[:7]}
+    measured.conduct = seen._replace(**columns)
+    foreign = (measured.conduct.foreign >= 0) & (seen.limb_count >= _LIMBS)
+    hangs = foreign[built.skeleton.parents] & (built.skeleton.parents >= 0)  # from another that is told of
+    for b in np.flatnonzero(foreign & ~hangs):
+        names = {"bone": built.bones[b], "other": built.bones[seen.foreign[b]]}
+        measured.notes.append(_FOREIGN_WORDS.format(**names))
+
+
 def _make(place: Place, handles: list[Handle], options: Options) -> Generator[Step, None, _Made]:
     """One rig, whole, in its workshop."""
     scene, layer = place.get()
@@ -232,7 +299,7 @@ def _finish(
     if options.virtual_bones:
         layers = yield from layering.solve(motion, solved.rig, solved.skeleton, options)
         clock.lap("virtual bones")
-    given = motion, solved.rig, options, solved.skeleton, solved.mirror, plan
+    given = motion, solved.rig, options, solved.skeleton, solved.mirror, solved.helps, plan
     built = yield from each("Building", build(*given))
     clock.lap("build")
     try:
@@ -244,6 +311,8 @@ def _finish(
             clock.lap("correctives")
         measured = yield from each("Measuring", report.measure(built, motion, rig, info, solved.free))
         measured.bones = solved.rig.bones
+        measured.helpers = 0 if solved.helps is None else int(solved.helps.sum())
+        yield from _watch_over(built, motion, solved, measured)
         clock.lap("measure")
         measured.seconds = clock.seconds
         _keep_volume(built, motion, solved.rig, space, measured)

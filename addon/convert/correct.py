@@ -37,7 +37,7 @@ def _body(built: Built, motion: Motion, rig: native.Rig, options: Options) -> co
         built.bones,
         standing.parents_of(armature, built.bones),
         moved[:, -1],
-        native.Settings(bones=rig.bones, influences=options.influences, threads=options.threads),
+        native.Settings(bones=rig.bones, influences=options.most_influences, threads=options.threads),
         motion,
         options.bone_kind == "FLEXIBLE",
     )

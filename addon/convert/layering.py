@@ -45,7 +45,7 @@ def solve(
     wish = native.Compression(
         virtual_bones=options.virtual_bones,
         masters=min(native.Compression().masters, rig.bones),
-        influences=min(max(options.influences, 2), native.MAX_BLENDED),
+        influences=min(max(options.most_influences, 2), native.MAX_BLENDED),
         source="poses",
     )
     settings = native.Settings(threads=options.threads)

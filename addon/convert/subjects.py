@@ -180,7 +180,8 @@ def solve(motions: list[Motion], options: Options, now: int) -> Generator[Step, 
     rest = np.stack([_rest_of(motion) for motion in motions])
     frames = np.concatenate([motion.frames for motion in motions])
     subject = np.repeat(np.arange(len(motions), dtype=np.int32), counts)
-    given = rest, frames, subject, first.triangles, options.solver(), options.skeleton != "NONE"
+    counted = options if options.bones_by == "BUDGET" else dataclasses.replace(options, bones_by="COUNT")
+    given = rest, frames, subject, first.triangles, counted.solver(), options.skeleton != "NONE"
     solved = yield from watch(native.Job.start(native.unite, *given), _All(motions), 0.0, 1.0)
     rig, united, info = solved
     ends = np.cumsum(counts)

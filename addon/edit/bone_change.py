@@ -16,7 +16,7 @@ import numpy as np
 from .. import native
 from ..base.refusal import Refusal
 from ..base.steps import Step
-from ..options.options import Options
+from ..options.options import Options, holds
 from ..record import amend, changes
 from ..rig import actions, carriers, channels, other_clips, played, rewrite, roles, standing, weights
 from ..rig.armature import GOLDEN, paint
@@ -268,7 +268,7 @@ def turning(
     """
     armature, names = subject.armature, fit.names
     joint = heads.get(found)
-    if armature.ossify.settings.skeleton != "ARTICULATED":
+    if not holds(armature.ossify.settings):
         return fit, joint, False
     above = [_parent_in(name, names, parents, armature) for name in names]
     numbers = np.array([-1 if name is None else names.index(name) for name in above])
@@ -284,6 +284,9 @@ def dress(armature, name: str, like: str) -> None:
     data = armature.data
     roles.give(armature, roles.DEFORM, [name])
     paint(data.bones[name], GOLDEN * (sum(bone.use_deform for bone in data.bones) - 1))
-    for collection in data.bones[like].collections:
+    shown = data.bones[like]
+    while roles.is_helper(shown):  # which is hidden
+        shown = shown.parent
+    for collection in shown.collections:
         collection.assign(data.bones[name])
     armature.pose.bones[name].rotation_mode = armature.pose.bones[like].rotation_mode

@@ -11,6 +11,7 @@ import numpy as np
 from .. import native
 from ..base.refusal import Refusal
 from ..base.steps import Step, step
+from ..options.options import holds
 from ..record import changes
 from ..refit import joint_refit
 from ..rig import keys, played, references, roles
@@ -126,7 +127,7 @@ def _with_next(found: Useless, safe: set[str], tolerance: float) -> Generator[St
     left = [number for i, number in enumerate(found.left) if i != b]
     after = local_fit.error(subject, rig)
     more = Useless(subject, [*found.names, names[b]], left, rig, found.before, after)
-    if subject.armature.ossify.settings.skeleton == "ARTICULATED":
+    if holds(subject.armature.ossify.settings):
         more.after = (yield from _solve_without(more, span)).fit.error
     return more if more.after <= found.before + tolerance else None
 

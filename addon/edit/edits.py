@@ -140,7 +140,8 @@ def note_fit(subject: Standing, played_rig: native.Rig | None = None) -> float:
     the size. played_rig: with what the subject does not know of, as correctives."""
     armature, record, percent = subject.armature, subject.armature.ossify, 100 / subject.size
     rig = played_rig or subject.rig(subject.skin.weights[subject.skin.moved])
-    found = native.evaluate(rig.rest, subject.frames, rig)
+    triangles = subject.triangles if len(subject.triangles) else None
+    found = native.evaluate(rig.rest, subject.frames, rig, triangles=triangles)
     distances = percent * np.linalg.norm(found.frames - subject.frames, axis=2)
     record.bones, record.erms = len(subject.names), found.erms
     record.rms, record.mean = percent * found.rms, float(distances.mean())
@@ -160,6 +161,11 @@ def note_fit(subject: Standing, played_rig: native.Rig | None = None) -> float:
     record.keys, record.keys_if_every = keyed.keys, keyed.keys_if_every
     for obj, errors in zip(subject.skin.meshes, _spread(subject, percent * found.vertex_error), strict=True):
         heat.store(obj.data, errors)
+    if found.vertex_degrees is not None:
+        record.normal_degrees = found.normal_degrees
+        degrees = np.nan_to_num(found.vertex_degrees)
+        for obj, some in zip(subject.skin.meshes, _spread(subject, degrees), strict=True):
+            heat.store(obj.data, some, heat.NORMALS)
     heat.recolour(armature)
     volume.renew(armature, subject.names, subject.skin, rig, subject.frames)
     return record.rms

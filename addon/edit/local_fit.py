@@ -125,7 +125,8 @@ def turning(
     poses = rest, subject.frames, subject.triangles
     settings = solver(subject, len(fit.names))
     joints = held.astype(np.uint8)
-    job = native.Job.start(native.articulate, *poses, rig, skeleton, settings, held_joints=joints)
+    soft = standing.softness(subject.armature, fit.names, parents)
+    job = native.Job.start(native.articulate, *poses, rig, skeleton, settings, False, joints, soft)
     solved, skeleton, _ = yield from watch(job, subject, 0.0, 1.0)
     dense = solved.dense_weights().astype(np.float64)
     dense /= dense.sum(axis=1, keepdims=True)

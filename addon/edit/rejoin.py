@@ -24,7 +24,7 @@ from ..rig.armature import plan_bones, rearrange, rename
 from ..rig.keying import Keyed, key
 from ..rig.standing import bone_names, meshes_of
 from ..rig.trial import keyed_of
-from ..skeleton import rooting
+from ..skeleton import helpers, rooting
 from . import edits
 
 _RING = (
@@ -143,20 +143,47 @@ def _key(armature, clips: list[_Clip], rig, body: np.ndarray, plan, options: Opt
     return Keyed.of(keyed, other_clips.complete(armature, [roles.root_of(armature), *plan.names]))
 
 
+# ---- helpers
+
+
+def _leaders(armature, names: list[str], helps: np.ndarray) -> np.ndarray:
+    """[n] which of the others each helper hangs from; one that hangs from none, from the first"""
+    count = int((~helps).sum())
+    above = standing.parents_of(armature, names)
+    while (above[count:] >= count).any():
+        above[count:] = np.where(above[count:] >= count, above[above[count:]], above[count:])
+    return np.maximum(above[count:], 0)
+
+
+def _led(rig: native.Rig, leaders: np.ndarray, helps: np.ndarray) -> native.Rig:
+    """The rig of the core alone, with what helpers move given to who leads them."""
+    count = int((~helps).sum())
+    parents = np.append(np.full(count, -1), leaders)
+    dense = helpers.led(rig.dense_weights(), parents, helps)
+    return native.Rig(np.ascontiguousarray(rig.transforms[:, :count]), *standing.sparse(dense), rig.rest)
+
+
 # ---- all of it
 
 
 def _plan(armature, rig: native.Rig, triangles, options: Options, names: list[str], poses: bool):
-    """The skeleton, and the bones that it is made of."""
-    wishes = _wishes(armature.ossify, options, names)
-    skeleton = rooting.connect(rig, triangles, wishes)
+    """The skeleton, and the bones that it is made of; helpers, the last of the names, stay with who leads
+    them."""
+    helps = standing.helping(armature, names)
+    core, leaders = names[: int((~helps).sum())], _leaders(armature, names, helps)
+    wishes = _wishes(armature.ossify, options, core)
+    seen = rig if len(core) == len(names) else _led(rig, leaders, helps)
+    skeleton = rooting.connect(seen, triangles, wishes)
     both = _for_both_sides(wishes, skeleton.mirrors)
     if both != wishes:
-        skeleton = rooting.connect(rig, triangles, both)
+        skeleton = rooting.connect(seen, triangles, both)
+    skeleton = helpers.joined(skeleton, leaders, standing.heads_of(armature, names[len(core) :]))
     groups = {group.name for obj in meshes_of(armature) for group in obj.vertex_groups}
     taken = (groups | set(armature.data.bones.keys())) - set(names)
     chosen = dataclasses.replace(options, skeleton="HIERARCHY")
-    return plan_bones(rig, triangles, np.array(armature.matrix_world), chosen, taken, skeleton, poses)
+    return plan_bones(
+        rig, triangles, np.array(armature.matrix_world), chosen, taken, skeleton, poses, None, helps
+    )
 
 
 def _remember(armature, keyed: Keyed, plan, changed: changes.Changes, renamed: dict[str, str]) -> None:
@@ -190,6 +217,7 @@ def rejoin(context, armature) -> Rejoined:
     _check(armature, options)
     root = roles.root_of(armature)
     changed, names = changes.find(armature), bone_names(armature)
+    names.sort(key=lambda name: roles.is_helper(armature.data.bones[name]))
     poses = [item.name for item in record.frames] if options.frames == "POSES" else None
     clips = _clips(armature, poses)
     skin = standing.read_skin(armature, names)

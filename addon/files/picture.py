@@ -9,6 +9,7 @@ import numpy as np
 from mathutils import Matrix, Vector
 
 from ..base import whole
+from ..rig import roles
 
 _PIXELS = (480, 360)
 _SAMPLES = 12
@@ -36,11 +37,11 @@ def _frozen(obj, depsgraph):
 
 
 def _spindles(armature, depsgraph, size: float):
-    """A thin double pyramid for every bone that deforms."""
+    """A thin double pyramid for every bone that deforms and that an animator sees."""
     posed = armature.evaluated_get(depsgraph)
     corners, faces = [], []
     for bone in posed.pose.bones:
-        if not bone.bone.use_deform:
+        if not bone.bone.use_deform or roles.is_helper(bone.bone):
             continue
         head, tail = (posed.matrix_world @ point for point in (bone.head, bone.tail))
         side = (posed.matrix_world @ bone.matrix).to_3x3().normalized() @ Matrix.Scale(_THICK * size, 3)

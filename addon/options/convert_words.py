@@ -19,7 +19,12 @@ CONVERT_WORDS = {
         "items": [
             ("COUNT", "Count", "As many bones as you say"),
             ("BUDGET", "Error Budget", "The fewest bones that keep the error within a budget"),
-            ("PARTS", "Automatic", "As many bones as the body has parts that move by themselves"),
+            (
+                "PARTS",
+                "Automatic",
+                "As many bones as an animator would rig; without an animator's skeleton, as many as there"
+                " are parts that move by themselves",
+            ),
         ],
     },
     "bones": {
@@ -81,11 +86,25 @@ CONVERT_WORDS = {
                 "Joints hold: bones only turn, and the root alone moves. The error grows a little",
             ),
             (
+                "ANIMATOR",
+                "Animator",
+                "The bones that an animator would rig, with joints that hold; hidden helpers hang from them"
+                " and follow muscle and cloth",
+            ),
+            (
                 "AUTO",
                 "Automatic",
-                "Joints that hold where that costs next to nothing, else a hierarchy;"
-                " none for cloth, faces and other surfaces",
+                "An animator's bones for a body; none for cloth, faces and other surfaces. With an error"
+                " budget, joints that hold where that costs next to nothing, else a hierarchy",
             ),
+        ],
+    },
+    "helpers": {
+        "name": "Helpers",
+        "description": "Hidden bones that hang from an animator's bones and bring the error down",
+        "items": [
+            ("AUTO", "Automatic", "As many as serve"),
+            ("OFF", "Off", "An animator's bones alone"),
         ],
     },
     "root": {
@@ -136,8 +155,16 @@ CONVERT_WORDS = {
             ("PLUS_X", "X", "To the right of the front view"),
         ],
     },
-    "influences": {
+    "influences_by": {
         "name": "Influences",
+        "description": "How many bones may move one vertex",
+        "items": [
+            ("COUNT", "Count", "As many as you say; most game engines take 4"),
+            ("AUTO", "Automatic", "As many as the surface needs, up to 8: for cloth and faces"),
+        ],
+    },
+    "influences": {
+        "name": "At Most",
         "description": "The most bones that move one vertex; most game engines take 4",
         "min": 1,
         "max": native.MAX_INFLUENCES,

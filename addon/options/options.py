@@ -11,6 +11,8 @@ import math
 
 from .. import native
 
+MOST_NEEDED = 8  # influences of a vertex, when they are not counted: more bring next to nothing
+
 
 def plain(value):
     """A value of a property without its owner."""
@@ -33,28 +35,30 @@ class _Stored:
 
 @dataclasses.dataclass
 class Options(_Stored):
-    bones_by: str = "COUNT"  # COUNT, BUDGET, PARTS
+    bones_by: str = "PARTS"  # COUNT, BUDGET, PARTS
     bones: int = 24
     budget: float = 0.25  # percent of the size
     budget_of: str = "RMS"  # RMS, MAXIMUM
     bones_most: int = 128  # when they are not counted
     bone_kind: str = "RIGID"  # RIGID, FLEXIBLE
-    skeleton: str = "AUTO"  # NONE, HIERARCHY, ARTICULATED, AUTO: by what the bones move
+    skeleton: str = "AUTO"  # NONE, HIERARCHY, ARTICULATED, ANIMATOR, AUTO: by what the bones move
+    helpers: str = "AUTO"  # AUTO, OFF
     root: str = "FOUND"  # FOUND, PLACE
     root_place: tuple[float, float, float] = (0.0, 0.0, 0.0)  # in the scene
     symmetry: str = "FOUND"  # NONE, FOUND, X
     names: str = "PLACES"  # PLACES, HUMAN, QUADRUPED, RIGIFY
     facing: str = "FOUND"  # FOUND, MINUS_Y, PLUS_Y, MINUS_X, PLUS_X
+    influences_by: str = "COUNT"  # COUNT, AUTO
     influences: int = 4
     virtual_bones: int = 0  # 0: vertices follow the bones themselves
     correctives: str = "OFF"  # OFF, KEYED, DRIVEN, AUTO
     corrective_count: int = 5
     quality: str = "NORMAL"  # DRAFT, NORMAL, BEST
     locality: bool = True
-    fairness: float = 0.0
+    fairness: float = 10.0
     rest: str = "UNDEFORMED"  # UNDEFORMED, FRAME, SYNTHESISED
     rest_frame: int = 1
-    rest_correction: str = "KEPT"  # FIXED, SMOOTH, KEPT, FREE
+    rest_correction: str = "FIXED"  # FIXED, SMOOTH, KEPT, FREE
     keep_volume: bool = False
     frames: str = "SCENE"  # SCENE, PREVIEW, CUSTOM, POSES
     frame_start: int = 1
@@ -73,6 +77,11 @@ class Options(_Stored):
     seed: int = 0
     threads: int = 0
 
+    @property
+    def most_influences(self) -> int:
+        """Of a vertex."""
+        return self.influences if self.influences_by == "COUNT" else MOST_NEEDED
+
     def solver(self) -> native.Settings:
         """The same in the library's words."""
         kinds = {"COUNT": "none", "BUDGET": self.budget_of.lower(), "PARTS": "parts"}
@@ -80,7 +89,7 @@ class Options(_Stored):
             bones=self.bones if self.bones_by == "COUNT" else self.bones_most,
             budget_kind=kinds[self.bones_by],
             budget=self.budget if self.bones_by == "BUDGET" else 0.0,
-            influences=self.influences,
+            influences=self.most_influences,
             bone_kind=self.bone_kind.lower(),
             quality=self.quality.lower(),
             rest_mode="free" if self.rest == "SYNTHESISED" else self.rest_correction.lower(),
@@ -104,8 +113,8 @@ FIELDS = tuple(field.name for field in dataclasses.fields(Options))
 _PRESET_DEFAULTS = {
     name: getattr(Options, name)
     for name in (
-        "bones_by bones budget budget_of bones_most bone_kind skeleton influences quality locality fairness"
-        " rest rest_correction smooth_jitter keys key_tolerance"
+        "bones_by bones budget budget_of bones_most bone_kind skeleton helpers influences_by influences"
+        " quality locality fairness rest rest_correction smooth_jitter keys key_tolerance"
     ).split()
 }
 PRESETS = {
@@ -113,17 +122,22 @@ PRESETS = {
     "CLOTH": (
         "Cloth",
         "Many small rigid bones with soft weights, for flags, curtains and dresses",
-        {"bones": 48, "skeleton": "NONE", "influences": 8, "fairness": 10.0, "rest_correction": "SMOOTH"},
+        {
+            "bones_by": "COUNT",
+            "bones": 48,
+            "skeleton": "NONE",
+            "influences_by": "AUTO",
+            "rest_correction": "SMOOTH",
+        },
     ),
     "FACE": (
         "Face",
         "More bones, and a rest shape that is not touched, for shape keys and expressions",
         {
+            "bones_by": "COUNT",
             "bones": 40,
             "skeleton": "NONE",
-            "influences": 8,
-            "fairness": 10.0,
-            "rest_correction": "FIXED",
+            "influences_by": "AUTO",
             "key_tolerance": 0.02,
         },
     ),
@@ -131,6 +145,7 @@ PRESETS = {
         "Highest Fidelity",
         "Flexible bones, eight influences and a key on every frame; slow, and close to the source",
         {
+            "bones_by": "COUNT",
             "bones": 64,
             "bone_kind": "FLEXIBLE",
             "skeleton": "NONE",
@@ -144,20 +159,44 @@ PRESETS = {
         "Generated",
         "For motion from a generator or a scanner: jitter is smoothed in time first, no frame has to be a"
         " neutral pose, joints hold, and keys are few",
-        {"skeleton": "ARTICULATED", "rest": "SYNTHESISED", "smooth_jitter": True, "key_tolerance": 0.25},
+        {
+            "bones_by": "COUNT",
+            "skeleton": "ARTICULATED",
+            "rest": "SYNTHESISED",
+            "smooth_jitter": True,
+            "key_tolerance": 0.25,
+        },
     ),
-    "DRAFT": ("Draft", "A quick look", {"bones": 12, "quality": "DRAFT", "key_tolerance": 0.2}),
+    "DRAFT": ("Draft", "A quick look", {"helpers": "OFF", "quality": "DRAFT", "key_tolerance": 0.2}),
 }
 
 
 # A value that is chosen without a word on another field sets that one too: (field, value) -> (field, value).
 _IMPLIED = {("bone_kind", "FLEXIBLE"): ("skeleton", "NONE")}
+# So does a field that belongs to a choice of another one, whatever its value.
+_BELONGS = {
+    "bones": ("bones_by", "COUNT"),
+    "budget": ("bones_by", "BUDGET"),
+    "bones_most": ("bones_by", "BUDGET"),
+    "influences": ("influences_by", "COUNT"),
+    "root_place": ("root", "PLACE"),
+    "rest_frame": ("rest", "FRAME"),
+    "frame_start": ("frames", "CUSTOM"),
+    "frame_end": ("frames", "CUSTOM"),
+    "key_tolerance": ("keys", "REDUCED"),
+}
+
+
+def holds(settings) -> bool:
+    """Whether joints hold by these settings (anything with the fields), but for those of helpers."""
+    return settings.skeleton in ("ARTICULATED", "ANIMATOR")
 
 
 def implied(given: dict) -> dict:
     """The given values of fields, and what they imply of others."""
-    more = dict(_IMPLIED[item] for item in given.items() if item in _IMPLIED)
-    return {**more, **given}
+    more = [_BELONGS[name] for name in given if name in _BELONGS]
+    more += [_IMPLIED[item] for item in given.items() if item in _IMPLIED]
+    return {**dict(more), **given}
 
 
 def preset_values(name: str) -> dict:
@@ -224,6 +263,11 @@ def contradiction(settings, scene=None) -> str | None:
         return f"{other} and correctives are two ways to show what bones miss: choose one of them."
     if settings.bone_kind == "FLEXIBLE" and settings.skeleton not in ("NONE", "AUTO"):
         return "Flexible bones stretch and shear, and joints do not: choose rigid bones, or no skeleton."
+    if settings.skeleton == "ANIMATOR" and settings.bones_by == "BUDGET":
+        return (
+            "An animator's bones are counted or found, whatever error they leave: choose another way to find"
+            " their number, or another skeleton."
+        )
     if settings.keep_volume and settings.virtual_bones:
         return "Keep Volume and virtual bones are two ways to make up for few bones: choose one of them."
     if settings.root == "PLACE" and not all(map(math.isfinite, settings.root_place)):

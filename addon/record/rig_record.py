@@ -32,6 +32,9 @@ def remember(built, motion, options: Options, report) -> None:
         rig.root_bone = built.bones[built.skeleton.root]
     for handle, part in zip(built.meshes, motion.parts, strict=True):
         heat.store(handle.get().data, report.vertex_error[part.vertices] * (100 / report.size))
+        heat.store(handle.get().data, report.vertex_degrees[part.vertices], heat.NORMALS)
+    if report.conduct is not None:
+        rig.excess_flight = max(float(report.conduct.excesses.max(initial=0)), 0.0)
 
 
 def note_report(rig, report) -> None:
@@ -42,6 +45,7 @@ def note_report(rig, report) -> None:
         setattr(rig, name, getattr(report, name))
     rig.rig_size, rig.shape_key_size, rig.cache_size = report.sizes()
     rig.notes = "\n".join(report.notes)
+    rig.normal_degrees = max(report.normal_degrees, 0.0)
     rig.located, rig.location = report.located, report.percent(report.location)
     rig.free_erms = report.free.erms if report.free is not None else 0
     rig.worst_frame_error = report.percent(float(report.frame_error.max()))

@@ -16,6 +16,7 @@ import numpy as np
 from .. import native
 from ..base.surface import diagonal
 from ..base.words import counted
+from ..options.options import holds
 from ..rig import played, rewrite, standing
 from .facts import Facts
 
@@ -72,7 +73,7 @@ def _donor(armature, bone, names: list[str], dense: np.ndarray, share: np.ndarra
     given[locked] = 0
     if armature.ossify.settings.bone_kind == "FLEXIBLE":
         return None  # without a bone of its own to stretch it cannot follow one that does
-    if bone.use_connect or armature.ossify.settings.skeleton == "ARTICULATED":
+    if bone.use_connect or holds(armature.ossify.settings):
         parent = _deforming_parent(bone, names)
         given[np.arange(len(given)) != parent] = 0
     return int(given.argmax()) if given.max() > 0 else None

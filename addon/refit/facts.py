@@ -13,7 +13,7 @@ from .. import native
 from ..base.handles import Place
 from ..base.meshes import matrix_of
 from ..base.refusal import Refusal
-from ..options.options import RefitOptions
+from ..options.options import RefitOptions, holds
 from ..record import memory, reading
 from ..record.changes import HELD, Changes, Seen, dense_weights
 from ..rig import carriers, channels, other_clips, played, rewrite, standing
@@ -340,7 +340,7 @@ def facts_of(
     start = Facts(stands, claims, [], skin, rebased, free, returned, shaped, rig, seen)
     found = {
         "pinned": frozenset(pinned),
-        "tied": stands.options.skeleton == "ARTICULATED" or bool(pinned),
+        "tied": holds(stands.options) or bool(pinned),
         "loose": frozenset(joint_refit.free(armature, seen.changes, options.joints)),
         "notes": _held_notes(armature, stands.names) if options.solve != "WEIGHTS" else [],
     }

@@ -28,9 +28,7 @@ from ..record.recapture import motion_of
 from ..rig import heat, played, report, standing
 from . import joint_refit, refit_check, refit_write, relocation
 from .facts import Facts, facts_of, tracked
-from .refit_trial import Attempt, best, measured, wake
-
-_RISEN = 1e-5  # relative: an error that is larger by more has risen
+from .refit_trial import Attempt, Bound, best, measured, wake
 
 
 class Line(NamedTuple):
@@ -113,6 +111,7 @@ def _show(armature, facts: Facts, result: Refitted) -> None:
     for obj, rows in zip(facts.skin.meshes, facts.skin.slices, strict=True):
         after, before = result.after.vertex_error[rows] * percent, result.before.vertex_error[rows] * percent
         heat.store(obj.data, after)
+        heat.store(obj.data, result.after.vertex_degrees[rows], heat.NORMALS)
         heat.store(obj.data, after - before, heat.CHANGE)
     heat.recolour(armature)
 
@@ -133,10 +132,10 @@ def refit(
     yield step("Reading", 0.5)
     facts, before = yield from each("Reading", measured(facts, motion), 0.5, 1.0)
     clock.lap("read")
-    most = before.rms * (1 + _RISEN) + (tolerances.LENGTH * before.size if facts.new else 0.0)
+    most = Bound.of(before, tolerances.LENGTH * before.size if facts.new else 0.0)
     tried = yield from best(most, facts, motion, options, clock)
     armature, facts = wake(tried.facts), tried.facts
-    written = tried.after.rms <= most
+    written = most.allows(tried.after)
     after = tried.after if written else before
     after.seconds = clock.seconds
     shown = tried.wanted.dense if written else standing.replayable(facts.rig).dense_weights()

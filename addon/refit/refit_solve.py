@@ -17,7 +17,7 @@ from .. import native
 from ..base.steps import Step, step, watch
 from ..motion.capture import Motion
 from ..native.nouns import HELD
-from ..options.options import RefitOptions
+from ..options.options import RefitOptions, holds
 from ..record import reading
 from ..rig import standing
 from ..rig.stand import hanging
@@ -196,6 +196,7 @@ def _let_turn(
 ) -> Generator[Step, None, tuple]:
     """The rig with bones that only turn about the joints that stand; and heads, of joints that may not."""
     armature, names = reading.glance(facts.stands), facts.names[: given.bones]
+    parents, stiffness = standing.ties(armature, names, parents)
     pairs = [(int(parent), b) for b, parent in enumerate(parents) if parent >= 0]
     wishes = facts.stands.options.wishes(demanded=pairs)
     # all vertices say what joints are like, also those that are not solved
@@ -206,9 +207,8 @@ def _let_turn(
     joints = np.array([name not in loose | rehung for name in names], np.uint8)
     given = dataclasses.replace(given, held_transforms=None)
     skeleton = hanging(parents, heads, like)
-    job = native.Job.start(
-        native.articulate, *problem.poses, given, skeleton, problem.settings, held_joints=joints
-    )
+    asked = given, skeleton, problem.settings, False, joints, stiffness
+    job = native.Job.start(native.articulate, *problem.poses, *asked)
     solved, skeleton, info = yield from watch(job, problem.motion, first, last)
     armature = reading.glance(facts.stands)
     moves.heads |= joint_refit.moved(armature, names, skeleton, rehung)
@@ -251,7 +251,7 @@ def _fit(
         moves = _moves(facts, way, looked, problem)
         given, first = _holding_as(given, looked[0]), middle
     names, heads = facts.names[: given.bones], {}
-    articulated = facts.stands.options.skeleton == "ARTICULATED"
+    articulated = holds(facts.stands.options)
     parents = relocation.turning(moves, names, facts.turning(names), articulated)
     if way.tied and may_tie(facts, parents):
         tied = facts, claimed, given, problem, moves, parents, first, last

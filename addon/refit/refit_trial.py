@@ -23,8 +23,27 @@ from .facts import Facts
 from .refit_solve import Solved, Way, may_tie, solve
 from .refit_write import Written
 
+_RISEN = 1e-5  # relative: an error that is larger by more has risen
+_FAIRER = 0.05  # likewise, of distances, while the norm that sees cracks does not rise
 _PART = 0.1  # seconds that a rig is played for in one step, at least
 _SHORT = 1.02  # times what the solver promised: what Blender shows is another motion
+
+
+class Bound(NamedTuple):
+    """What a refit may come to; distances in scene units."""
+
+    cost: float  # in the norm that it is solved in
+    rms: float
+
+    @classmethod
+    def of(cls, before: report.Report, more: float) -> Bound:
+        """No more than the rig has."""
+        return cls(before.cost * (1 + _RISEN) + more, before.rms * (1 + _RISEN) + more)
+
+    def allows(self, after: report.Report) -> bool:
+        """For a fairer skin, distances may grow by what nobody sees."""
+        fairer = after.cost <= self.cost and after.rms <= (1 + _FAIRER) * self.rms
+        return after.rms <= self.rms or fairer
 
 
 def glance(facts: Facts):
@@ -97,7 +116,7 @@ def _attempt(
     yield step("Building", 0.0)
     wanted = refit_write.plan(glance(facts), solved)
     yield step("Building", 0.3)
-    measuring = report.Measuring(motion, standing.replayable(solved.rig))
+    measuring = report.Measuring(motion, standing.replayable(solved.rig), facts.stands.options.fairness)
     built = yield from each("Measuring", _played(solved.facts, measuring, wanted, clock))
     after = measuring.report(built, solved.info, None)
     clock.lap("measure")
@@ -106,20 +125,22 @@ def _attempt(
 
 
 def best(
-    most: float, facts: Facts, motion: Motion, options: RefitOptions, clock: Clock
+    most: Bound, facts: Facts, motion: Motion, options: RefitOptions, clock: Clock
 ) -> Generator[Step, None, Attempt]:
     """An attempt with an error of no more than `most`, if there is one."""
     given, way = (motion, options, clock), Way(facts.tied)
     tried = yield from _attempt(facts, way, *given)
-    if tried.after.rms > most and facts.returned.any():
+    if not most.allows(tried.after) and facts.returned.any():
         tried = yield from _attempt(tried.facts.as_painted(), way, *given)
     facts = tried.facts
-    if tried.after.rms > most and facts.claims:  # bones that only turn cannot do all that a solver wants
+    if (
+        not most.allows(tried.after) and facts.claims
+    ):  # bones that only turn cannot do all that a solver wants
         tried = yield from _attempt(facts.without_claims(facts.claims), way, *given)
     elif tried.falls_short and not way.tied and not facts.new and may_tie(facts, facts.turning(facts.names)):
         way = Way(True, looked=tried.solved.looked)
         other = yield from _attempt(facts, way, *given)
-        tried = min(tried, other, key=lambda attempt: attempt.after.rms)
+        tried = min(tried, other, key=lambda attempt: attempt.after.cost)
     if facts.may_leave:
         tried = yield from _weighed(tried, way, *given)
     return tried
@@ -134,16 +155,16 @@ def _weighed(tried: Attempt, way: Way, *given) -> Generator[Step, None, Attempt]
         made.append((yield from _attempt(other, Way(way.tied, fills), *given)))
         if not made[-1].wanted.moves.left:  # if nobody fills a gap, all stay
             break
-    made.sort(key=lambda attempt: attempt.after.rms)
+    made.sort(key=lambda attempt: attempt.after.cost)
     staying = next(attempt for attempt in made if not attempt.wanted.moves.left)
-    worth = relocation.WORTH * staying.after.rms
-    return next((a for a in made if a.wanted.moves.left and a.after.rms < worth), staying)
+    worth = relocation.WORTH * staying.after.cost
+    return next((a for a in made if a.wanted.moves.left and a.after.cost < worth), staying)
 
 
 def measured(facts: Facts, motion: Motion) -> Generator[float, None, tuple[Facts, report.Report]]:
     """The rig as it is, and the facts with what is seen of bones that something else moves. Yields how far it
     is, 0 to 1."""
-    measuring = report.Measuring(motion, standing.replayable(facts.rig))
+    measuring = report.Measuring(motion, standing.replayable(facts.rig), facts.stands.options.fairness)
     built = yield from _played(facts, measuring)
     facts = refit_write.see_bound(wake(facts), facts)
     yield 1.0

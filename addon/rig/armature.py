@@ -14,14 +14,14 @@ from mathutils import Vector
 
 from ..base.surface import diagonal
 from ..native import Rig, Skeleton
-from ..options.options import Options
-from ..skeleton import body_names, joints, limbs, placement
+from ..options.options import Options, holds
+from ..skeleton import body_names, helpers, joints, limbs, placement
 from ..skeleton.mirror import Mirror, even_out, sides
 from . import channels, roles
 from .keying import tolerance_of
 from .roles import CARRIER_NAME, ROOT_NAME
 
-_DEFORM = "Deform"
+_DEFORM, HELPERS = "Deform", "Helpers"  # collections
 GOLDEN = 0.618034  # of the colour wheel, from one bone's hue to the next: neighbours in number differ
 _ROOT_LENGTH = 0.15  # of the size
 _HAIR = 1e-3  # of a bone's length
@@ -42,8 +42,14 @@ class Plan:
     connected: np.ndarray  # [b] true: its head is its parent's tail, always
     chains: list[tuple[str, list[int]]]  # named; empty without a skeleton
     skeleton: Skeleton | None
+    helps: np.ndarray  # [b] true: a helper, hidden; the others come first
     parts: list[str] = dataclasses.field(default_factory=list)  # of a body; empty: none was recognised
     notes: list[str] = dataclasses.field(default_factory=list)  # for the artist
+
+    @property
+    def core(self) -> list[str]:
+        """The names of bones that an animator sees."""
+        return self.names[: int((~self.helps).sum())]
 
     @property
     def order(self) -> np.ndarray:
@@ -84,7 +90,7 @@ def _pin(plan: Plan, options: Options, poses: bool) -> None:
     parents = np.where(plan.parents[order] < 0, -1, places_in_order[plan.parents[order]])
     limit = channels.PIN_SHARE * (tolerance_of(options, plan.size, poses) or 0.0)
     plan.transforms[:, order], plan.pinned[order] = channels.pin(
-        places.heads[order], parents, plan.transforms[:, order], limit, options.skeleton == "ARTICULATED"
+        places.heads[order], parents, plan.transforms[:, order], limit, holds(options) & ~plan.helps[order]
     )
 
 
@@ -92,12 +98,18 @@ def _join(
     plan: Plan, rig: Rig, dense, triangles, options: Options, taken: set[str], world, poses: bool
 ) -> None:
     """Hangs the bones into the plan's skeleton."""
-    skeleton, places = plan.skeleton, plan.places
-    pieces, leading = limbs.lay(places, rig.rest, dense, triangles, skeleton, world)
-    laid = body_names.Laid(skeleton, pieces, places.tails, rig.rest, dense, triangles, plan.transforms, world)
+    skeleton = helpers.core_of(plan.skeleton, plan.helps)
+    places = helpers.core_places(plan.places, plan.helps)
+    led = helpers.led(dense, plan.skeleton.parents, plan.helps)
+    pieces, leading = limbs.lay(places, rig.rest, led, triangles, skeleton, world)
+    moved = plan.transforms[:, : len(skeleton.parents)]
+    laid = body_names.Laid(skeleton, pieces, places.tails, rig.rest, led, triangles, moved, world)
     named = body_names.name(laid, options, taken)
     plan.names, plan.chains, plan.parts, plan.notes = named.names, named.chains, named.parts, named.notes
-    plan.parents = np.asarray(skeleton.parents)
+    plan.parents = np.asarray(plan.skeleton.parents)
+    plan.names += helpers.names(plan.names, plan.parents, taken)
+    helpers.lay(plan.places, places, plan.skeleton)
+    places, leading = plan.places, np.append(leading, np.full(plan.helps.sum(), -1))
     _pin(plan, options, poses)
     plan.connected = plan.pinned & (leading[plan.parents] == np.arange(rig.bones))
     _part(places, leading, plan.connected)
@@ -112,10 +124,11 @@ def plan_bones(
     skeleton,
     poses: bool,
     mirror=None,
+    helps: np.ndarray | None = None,
 ) -> Plan:
     """space [4][4]: armature to world; taken: names of others, that no bone may have.
 
-    mirror: of bones that have no skeleton.
+    mirror: of bones that have no skeleton; helps [b]: which are helpers, after all others.
     """
     world = space[:3, :3]  # its rows are the world's axes in the armature's space
     dense = rig.dense_weights()
@@ -135,6 +148,7 @@ def plan_bones(
         np.zeros(rig.bones, bool),
         [],
         skeleton,
+        np.zeros(rig.bones, bool) if helps is None else helps,
     )
     if skeleton is not None:
         _join(plan, rig, dense, triangles, options, taken, world, poses)
@@ -234,8 +248,8 @@ def rename(armature, names: list[str], plan: Plan) -> None:
     for b, name in enumerate(plan.names):
         armature.data.bones[f"Ossify {b} of {count}"].name = name
     collect(armature.data, plan)
-    joints.note(armature.data, plan.names, plan.skeleton)
-    roles.give_parts(armature.data, plan.names, plan.parts)
+    joints.note(armature.data, plan.core, plan.skeleton)
+    roles.give_parts(armature.data, plan.core, plan.parts)
 
 
 def paint(bone, hue: float, saturation: float = 0.65) -> None:
@@ -256,7 +270,7 @@ def collect(data, plan: Plan) -> None:
         if {bone.name for bone in collection.bones} <= set(plan.names):
             data.collections.remove(collection)
     kept = {collection.name: collection for collection in deform.children}
-    for title, chain in plan.chains or [(_DEFORM, range(len(plan.names)))]:
+    for title, chain in plan.chains or [(_DEFORM, range(len(plan.core)))]:
         collection = deform
         if plan.chains:
             collection = kept.get(title) or data.collections.new(title, parent=deform)
@@ -265,25 +279,32 @@ def collect(data, plan: Plan) -> None:
             collection.assign(data.bones[plan.names[b]])
 
 
+def _hide(data, title: str, names: list[str]) -> None:
+    """Into a collection that is not shown: what nobody poses is not selected by accident, either."""
+    if names:
+        hidden = data.collections.get(title) or data.collections.new(title)
+        for name in names:
+            hidden.assign(data.bones[name])
+        hidden.is_visible = False
+
+
 def dress(armature, plan: Plan) -> None:
     """Roles, colours and bone collections."""
     data = armature.data
     roles.give(armature, roles.ROOT, [ROOT_NAME])
-    roles.give(armature, roles.DEFORM, plan.names)
+    roles.give(armature, roles.DEFORM, plan.core)
+    roles.give(armature, roles.HELPER, plan.names[len(plan.core) :])
     roles.give(armature, roles.CARRIER, plan.carriers or [])
     data.collections.new("Root").assign(data.bones[ROOT_NAME])
     paint(data.bones[ROOT_NAME], 0, 0)
     collect(data, plan)
     for b, name in enumerate(plan.names):
-        paint(data.bones[name], b * GOLDEN)
-    if plan.carriers:
-        hidden = data.collections.new(CARRIER_NAME)
-        for name in plan.carriers:
-            hidden.assign(data.bones[name])
-        hidden.is_visible = False
+        paint(data.bones[name], (plan.parents[b] if plan.helps[b] else b) * GOLDEN)
+    _hide(data, CARRIER_NAME, plan.carriers or [])
+    _hide(data, HELPERS, plan.names[len(plan.core) :])
     if plan.skeleton is not None:
-        joints.note(data, plan.names, plan.skeleton)
-        roles.give_parts(data, plan.names, plan.parts)
+        joints.note(data, plan.core, plan.skeleton)
+        roles.give_parts(data, plan.core, plan.parts)
     for bone in armature.pose.bones:
         bone.rotation_mode = "QUATERNION"
     armature.show_in_front = True

@@ -10,12 +10,14 @@ import dataclasses
 from collections.abc import Generator
 
 import bpy
+import numpy as np
 from mathutils import Matrix
 
 from ..base.handles import Handle
 from ..motion.capture import Clip, Motion
 from ..native import Rig, Skeleton
 from ..options.options import Options
+from ..skeleton import helpers
 from ..skeleton.mirror import Mirror
 from . import actions, pose_assets, root_motion, skin, weights
 from .armature import Plan, add_bones, dress, plan_bones
@@ -33,7 +35,7 @@ class Built:
     meshes: list[Handle]  # objects, one for each part
     bones: list[str]  # deform bones, in the solver's order
     keyed: Keyed
-    skeleton: Skeleton | None
+    skeleton: Skeleton | None  # of bones that an animator sees
     made: list[Handle]  # all data-blocks
     actions: list[tuple[Handle, Clip]] = dataclasses.field(default_factory=list)  # empty: one for all of it
 
@@ -96,7 +98,7 @@ def _animate(maker: Maker, motion: Motion, rig: Rig, options: Options, plan: Pla
     return Keyed.of(keyed, extra), made
 
 
-def _make(maker: Maker, motion: Motion, rig: Rig, options: Options, skeleton, mirror, plan):
+def _make(maker: Maker, motion: Motion, rig: Rig, options: Options, skeleton, mirror, helps, plan):
     name = motion.parts[0].name
     workshop = Handle.of("scenes", maker.new("scenes", "Ossify Workshop"))
     meshes = [
@@ -107,7 +109,8 @@ def _make(maker: Maker, motion: Motion, rig: Rig, options: Options, skeleton, mi
     taken = {group.name for handle in meshes for group in handle.get().vertex_groups}
     poses = bool(motion.poses)
     if plan is None:
-        plan = plan_bones(rig, motion.triangles, motion.space, options, taken, skeleton, poses, mirror)
+        given = rig, motion.triangles, motion.space, options, taken, skeleton, poses, mirror, helps
+        plan = plan_bones(*given)
     motion.notes += plan.notes
     yield 0.3
     collection = maker.new("collections", f"{name} Rig")
@@ -126,7 +129,7 @@ def _make(maker: Maker, motion: Motion, rig: Rig, options: Options, skeleton, mi
         meshes,
         plan.names,
         keyed,
-        skeleton,
+        skeleton and helpers.core_of(skeleton, plan.helps),
         maker.made,
         made,
     )
@@ -146,13 +149,15 @@ def build(
     options: Options,
     skeleton: Skeleton | None = None,
     mirror: Mirror | None = None,
+    helps: np.ndarray | None = None,
     plan: Plan | None = None,
 ) -> Generator[float, None, Built]:
     """Makes the rig in a workshop scene; yields how far it is, 0 to 1. Without a skeleton all bones hang
-    from the root, and `mirror` says which of them are mirror images; a plan says where they lie."""
+    from the root, and `mirror` says which of them are mirror images. helps [b]: which are helpers, after all
+    others; a plan says where all of them lie."""
     maker = Maker()
     try:
-        return (yield from _make(maker, motion, rig, options, skeleton, mirror, plan))
+        return (yield from _make(maker, motion, rig, options, skeleton, mirror, helps, plan))
     except BaseException:
         discard(maker.made)
         raise

@@ -9,7 +9,8 @@ import bpy
 import numpy as np
 
 ATTRIBUTE = "ossify_error"  # percent of the size, root mean square over the frames
-CHANGE = "ossify_change"  # of that, by a refit
+NORMALS = "ossify_normals"  # degrees by which the normals around are off, likewise
+CHANGE = "ossify_change"  # of the error, by a refit
 COLOURS = "Ossify Error"
 _RAMP = np.array([[0.0, 0.05, 0.5], [0.0, 0.55, 0.8], [0.2, 0.75, 0.2], [0.95, 0.8, 0.1], [0.8, 0.05, 0.02]])
 _BOTH_WAYS = np.array([[0.05, 0.2, 0.8], [0.6, 0.6, 0.6], [0.8, 0.05, 0.02]])
@@ -17,7 +18,7 @@ _SHADING = "ossify_shading"  # on the screen's areas: what was there before
 
 
 def store(mesh, error: np.ndarray, name: str = ATTRIBUTE) -> None:
-    """error [v] percent"""
+    """error [v] percent, or degrees"""
     old = mesh.attributes.get(name)
     if old is not None:
         mesh.attributes.remove(old)
@@ -38,7 +39,7 @@ def error_of(mesh, name: str = ATTRIBUTE) -> np.ndarray | None:
 def forget(mesh) -> None:
     """Takes the errors and their colours off a copy that is no rig."""
     _uncolour(mesh)
-    for name in (ATTRIBUTE, CHANGE):
+    for name in (ATTRIBUTE, NORMALS, CHANGE):
         attribute = mesh.attributes.get(name)
         if attribute is not None:
             mesh.attributes.remove(attribute)
@@ -71,7 +72,7 @@ def _colour(mesh, top: float, name: str) -> None:
         mesh.color_attributes.new(COLOURS, "FLOAT_COLOR", "POINT")
     attribute = mesh.color_attributes[COLOURS]
     share = error_of(mesh, name) / top
-    colours = ramp(np.clip(share, 0, 1)) if name == ATTRIBUTE else both_ways(np.clip(share, -1, 1))
+    colours = both_ways(np.clip(share, -1, 1)) if name == CHANGE else ramp(np.clip(share, 0, 1))
     attribute.data.foreach_set("color", colours.astype(np.float32).ravel())
     mesh.color_attributes.active_color = attribute
     mesh.update()
@@ -114,8 +115,17 @@ def _is_shown(armature) -> bool:
     return armature.ossify.show_error or armature.ossify.show_change
 
 
-def show(armature, context, shown: bool, name: str = ATTRIBUTE) -> None:
+def shown_by(armature) -> str:
+    """What the heat map of a rig shows, or would."""
+    record = armature.ossify
+    if record.show_change:
+        return CHANGE
+    return NORMALS if record.show_error_of == "NORMALS" else ATTRIBUTE
+
+
+def show(armature, context, shown: bool) -> None:
     """Switches the heat map of one rig."""
+    name = shown_by(armature)
     meshes = [obj for obj in meshes_of(armature) if error_of(obj.data, name) is not None]
     if shown and meshes:
         top = top_error(meshes, name)
@@ -131,7 +141,7 @@ def show(armature, context, shown: bool, name: str = ATTRIBUTE) -> None:
 def recolour(armature) -> None:
     """After new errors came, for a rig whose heat map is shown."""
     if _is_shown(armature):
-        name = ATTRIBUTE if armature.ossify.show_error else CHANGE
+        name = shown_by(armature)
         meshes = [obj for obj in meshes_of(armature) if error_of(obj.data, name) is not None]
         for obj in meshes:
             _colour(obj.data, top_error(meshes, name), name)

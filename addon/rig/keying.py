@@ -9,7 +9,7 @@ import numpy as np
 
 from ..base import tolerances
 from ..native import Rig
-from ..options.options import Options
+from ..options.options import Options, holds
 from ..skeleton import placement
 from . import channels
 from .keys import Untouched, Writer
@@ -63,7 +63,7 @@ def tracks_of(links: Links, times, size: float, options: Options, poses: bool) -
     tolerance, curved = tolerance_of(options, size, poses), options.key_shape == "BEZIER"
     if curved:
         return channels.tracks(links.chain, np.asarray(times), tolerance, curved=True)
-    if tolerance is not None and links.chain.pinned.any() and options.skeleton != "ARTICULATED":
+    if tolerance is not None and links.chain.pinned.any() and not holds(options):
         tolerance *= 1 - channels.PIN_SHARE
     return channels.tracks(links.chain, np.asarray(times), tolerance)
 
@@ -131,7 +131,8 @@ def _planned(armature, rig: Rig, root: np.ndarray, plan) -> Links:
     goals = channels.homogeneous(rig.transforms)[:, order]
     chain.goals = np.concatenate([root[:, None], goals], axis=1)
     chain.skin = sample_of(rig.rest, rig.influence_bones, rig.influence_weights, number)
-    joined = np.concatenate([[False], (plan.parents[order] >= 0) & (plan.skeleton is not None)])
+    hangs = (plan.parents >= 0) & ~plan.helps & (plan.skeleton is not None)
+    joined = np.concatenate([[False], hangs[order]])
     if plan.carriers is None:
         return Links(chain, [ROOT_NAME, *names], [None] * (rig.bones + 1), joined)
     return Links(chain, [ROOT_NAME, *(plan.carriers[b] for b in order)], [None, *names], joined)

@@ -2,7 +2,8 @@
 
     E_RMS = 1000 / r sqrt(sum |x - y|^2 / (3 V F)),  r the radius of the tight sphere around the rest.
 
-Distances are given in scene units and in percent of the size, the diagonal of the rest's bounding box.
+Distances are given in scene units and in percent of the size, the diagonal of the rest's bounding box. Refits
+are weighed in the norm that they were solved in, which sees cracks (native/descent/fair.c).
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ from collections.abc import Generator
 import numpy as np
 
 from .. import native
+from ..base import surface
 from ..base.meshes import matrix_of, positions
 from ..base.words import counted
 from ..motion.capture import Motion
-from ..native import Info, Rig, Skeleton
+from ..native import Conduct, Info, Rig, Skeleton
 from ..skeleton import joints
 from . import actions
 from .build import Built
@@ -47,6 +49,9 @@ class Report:
     clips: list[tuple[str, slice]]  # names and rows
     solver: Info
     free: Info | None  # the solver's, before joints held
+    cost: float  # in the norm of the rig's fairness, scene units: rms where that is 0
+    normal_degrees: float  # by which the faces' normals are off, root mean square; below 0: there are none
+    vertex_degrees: np.ndarray  # [v] of those around, likewise
     skeleton: Skeleton | None
     located: int  # bones below the skeleton's root that keep keys of their location
     location: float  # the largest of those
@@ -65,6 +70,8 @@ class Report:
     cache_bytes: int
     notes: list[str]
     seconds: dict[str, float] = dataclasses.field(default_factory=dict)
+    helpers: int = 0  # of the bones, those that are hidden
+    conduct: Conduct | None = None  # where the bones that an animator sees go
     volume: object = (
         None  # what Keep Volume is worth, when it is on: `before` and `after` in percent of the size
     )
@@ -96,8 +103,7 @@ class Report:
         if len(self.clips) > 1:
             where += f" of {self.worst_clip}"
         return [
-            f"{counted(self.bones, 'bone')} on {counted(self.vertices, 'vertex')},"
-            f" {counted(len(self.times), 'frame')}",
+            f"{self.bone_words()} on {counted(self.vertices, 'vertex')}, {counted(len(self.times), 'frame')}",
             f"error {self.percent(self.rms):.3g} % of the size (root mean square; E_RMS {self.erms:.3g})",
             f"mean {self.percent(self.mean):.3g} %, 95 in 100 below {self.percent(self.percentile_95):.3g} %",
             f"largest {self.percent(self.maximum):.3g} % ({self.maximum:.3g}) at vertex {self.worst_vertex}"
@@ -110,10 +116,15 @@ class Report:
             "{} as a rig, {} as shape keys, {} as a point cache".format(*self.sizes()),
         ]
 
+    def bone_words(self) -> str:
+        if not self.helpers:
+            return counted(self.bones, "bone")
+        return f"{counted(self.bones - self.helpers, 'bone')} and {counted(self.helpers, 'hidden helper')}"
+
     def surface_lines(self) -> list[str]:
-        """How well the skin keeps its shape, as the solver left it, and how far the rest pose moved."""
+        """How well the skin keeps its shape, and how far the solver moved the rest pose."""
         solver = self.solver
-        if solver.normal_degrees is None:
+        if self.normal_degrees < 0:
             return []
         moved = ""
         if solver.rest_percent and solver.rest_normal_degrees is not None:
@@ -121,7 +132,7 @@ class Report:
                 f"; the rest pose moved by {solver.rest_percent:.2g} %, its normals by"
                 f" {solver.rest_normal_degrees:.1f} degrees"
             )
-        return [f"Surface: normals {solver.normal_degrees:.1f} degrees off{moved}"]
+        return [f"Surface: normals {self.normal_degrees:.1f} degrees off{moved}"]
 
     @property
     def key_bytes(self) -> int:
@@ -148,7 +159,11 @@ class Report:
         counts = self.joints()
         found = ", ".join(f"{count} {_KIND_WORDS[kind]}" for kind, count in counts.items() if count)
         lines = [f"{counted(sum(counts.values()), 'joint')}{': ' if found else ''}{found}"]
-        if self.free is not None:
+        if self.conduct is not None:
+            lines.append(self._conduct_line())
+        if self.helpers:
+            lines.append("joints hold, but for those of the helpers, which follow muscle and cloth")
+        elif self.free is not None:
             lines.append(
                 f"joints hold: E_RMS {self.solver.erms:.3g}, {self.free.erms:.3g} if bones were free to move"
             )
@@ -160,6 +175,13 @@ class Report:
         else:
             lines.append("no bone moves against its parent: all only turn")
         return lines
+
+    def _conduct_line(self) -> str:
+        seen = self.conduct
+        away = max(float(seen.excesses.max(initial=0)), 0.0)
+        line = f"bones leave the body by {away:.2g} % of the size at most"
+        idle = int(seen.idle.sum())
+        return line + (f"; {counted(idle, 'bone')} the strongest nowhere" if idle else "")
 
     def sizes(self) -> tuple[str, str, str]:
         """As a rig, as shape keys, as a point cache; in words."""
@@ -178,6 +200,7 @@ class Report:
             values[name] = getattr(self, name)
             values[f"{name}_percent"] = self.percent(getattr(self, name))
         values["frames"] = len(self.times)
+        values["normal_degrees"] = None if self.normal_degrees < 0 else self.normal_degrees
         if self.skeleton is not None:
             values["skeleton"] = {
                 "joints": self.joints(),
@@ -185,6 +208,15 @@ class Report:
                 "location": self.location,
                 "location_percent": self.percent(self.location),
                 "free_erms": None if self.free is None else self.free.erms,
+                "helpers": self.helpers,
+            }
+        if self.conduct is not None:
+            values["skeleton"] |= {
+                "flight_percent": float(self.conduct.flights.max(initial=0)),
+                "excess_flight_percent": float(self.conduct.excesses.max(initial=0)),
+                "idle": int(self.conduct.idle.sum()),
+                "drift_percent": float(self.conduct.drifts.max(initial=0)),
+                "foreign": int((self.conduct.foreign >= 0).sum()),
             }
         values["worst"] = {
             "object": self.worst_object,
@@ -284,14 +316,17 @@ class _Stage:
 class Measuring:
     """A rig measured row by row, on one copy or on several, each of which plays a part of the motion."""
 
-    def __init__(self, motion: Motion, rig: Rig):
+    def __init__(self, motion: Motion, rig: Rig, fairness: float = 0.0):
         frames, vertices = motion.frames.shape[:2]
+        self._edges, self._steps = surface.edges(motion.triangles), 0.0
+        self._tie = fairness * vertices / max(2 * len(self._edges), 1)  # fairness / mean number of neighbours
         self.motion, self.rig, self.row = motion, rig, 0
         self._distances = np.empty((frames, vertices), np.float32)
         self._replayed, self._moved = np.empty((vertices, 3)), 0.0
         self._within, self._tolerance = 0, 0.0
         self._block = max(_REPLAYED // max(vertices, 1), 1)
         self._expected: native.Evaluation | None = None  # of the block of frames at hand, by the library
+        self._degrees, self._vertex_degrees = 0.0, np.zeros(vertices)  # squares, summed over the frames
 
     @property
     def ended(self) -> bool:
@@ -320,14 +355,24 @@ class Measuring:
         rig = dataclasses.replace(self.rig.released(), transforms=self.rig.transforms[rows])
         if rig.coefficients is not None:
             rig.coefficients = rig.coefficients[rows]
-        self._expected = native.evaluate(self.motion.rest, self.motion.frames[rows], rig)
+        triangles = self.motion.triangles if len(self.motion.triangles) else None
+        found = native.evaluate(self.motion.rest, self.motion.frames[rows], rig, triangles=triangles)
+        self._expected, count = found, len(found.frames)
+        if found.normal_degrees is None:
+            self._degrees = -math.inf
+        else:
+            self._degrees += count * found.normal_degrees**2
+            self._vertex_degrees += count * np.nan_to_num(found.vertex_degrees.astype(np.float64)) ** 2
 
     def _measure(self, stage: _Stage) -> None:
         row, replayed = self.row, self._replayed
         if row % self._block == 0:
             self._expect()
         stage.replay(row, replayed)
-        self._distances[row] = np.sqrt(((replayed - self.motion.frames[row]) ** 2).sum(axis=1))
+        gaps = replayed - self.motion.frames[row]
+        self._distances[row] = np.sqrt((gaps**2).sum(axis=1))
+        if self._tie > 0:
+            self._steps += float(((gaps[self._edges[:, 0]] - gaps[self._edges[:, 1]]) ** 2).sum())
         expected = self._expected.frames[row % self._block]
         moved = ((replayed - expected) ** 2).sum(axis=1)
         self._moved = max(self._moved, float(moved.max()))
@@ -338,6 +383,11 @@ class Measuring:
         scale = self._expected.diagonal or 1.0, self._expected.radius or 1.0
         moved = math.sqrt(self._moved)
         found = _report(built, self.motion, self.rig, info, free, self._distances, scale, moved)
+        frames = len(self._distances)
+        found.cost = math.sqrt(found.rms**2 + self._tie * self._steps / self._distances.size)
+        if self._degrees >= 0:
+            found.normal_degrees = math.sqrt(self._degrees / frames)
+            found.vertex_degrees = np.sqrt(self._vertex_degrees / frames)
         if self._tolerance > 0:
             found.keys_within = self._within / self._distances.size
         return found
@@ -404,6 +454,9 @@ def _report(
         or [(motion.parts[0].name, slice(0, frames))],
         solver=info,
         free=free,
+        cost=0.0,
+        normal_degrees=-1.0,
+        vertex_degrees=np.zeros(vertices),
         skeleton=built.skeleton,
         located=built.keyed.located,
         location=built.keyed.location,

@@ -17,7 +17,7 @@ from ..base.meshes import matrix_of, positions
 from ..base.surface import diagonal
 from ..base.words import aloof_words, moved_words
 from ..native import nouns
-from ..options.options import Options
+from ..options.options import Options, holds
 from ..skeleton import placement
 from . import channels, keying, keys, played, roles, standing, weights
 from .keying import Keyed, Links
@@ -252,7 +252,7 @@ def _pin(armature, chain: channels.Chain, joined: np.ndarray, links, options: Op
     hang from Root need nothing else where it goes along."""
     bones = [armature.data.bones[link.name] for link in links]
     connected = np.array([bone.use_connect for bone in bones]) & ~chain.follows
-    articulated = joined & (options.skeleton == "ARTICULATED")
+    articulated = joined & holds(options)
     limit = channels.PIN_SHARE * (keying.tolerance_of(options, size, options.frames == "POSES") or 0.0)
     heads = np.array([bone.head_local for bone in bones], np.float64)
     along = _along_root(bones, roles.root_of(armature), chain, heads, size)
@@ -298,7 +298,8 @@ def _links(armature, writer: Writer, transforms, names, options: Options, held, 
     if chain.held.any():
         chain.given = _given(writer, links, chain.held.any(axis=0), frames)
     deforms = np.array([bones[link.shown].use_deform for link in links])
-    joined = (parents >= 0) & deforms & deforms[parents] & (options.skeleton != "NONE")
+    helps = np.array([roles.is_helper(bones[link.shown]) for link in links])
+    joined = (parents >= 0) & deforms & deforms[parents] & ~helps & (options.skeleton != "NONE")
     if not flexible:
         _pin(armature, chain, joined, links, options, writer.size)
     inner = [link.inner for link in links]

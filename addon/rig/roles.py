@@ -5,7 +5,9 @@
     carrier    above a flexible bone, with its location, rotation and scale; comes and goes with it
     control    an artist's handle for others
     virtual    blends others, its masters, and moves vertices for them; the masters are marked as such
-    shape, helper    bones that carry a shape, that correct one: none is made yet
+    helper     moves vertices, too, for the bone that it hangs from: muscle, cloth and what else no joint
+               explains; hidden, since nobody poses it
+    shape      carries a shape: none is made yet
 
 A bone that an artist made has none; it counts as deform if it deforms, and else as control. So does what an
 artist does to a bone: a carrier carries no longer when its bone was moved away from it. No rig of version
@@ -30,6 +32,10 @@ _TOGETHER = 1e-6  # of rest matrices: a carrier and its bone lie in one place, a
 
 def is_virtual(bone) -> bool:
     return bone.get(ROLE) == VIRTUAL
+
+
+def is_helper(bone) -> bool:
+    return bone.get(ROLE) == HELPER
 
 
 def moves_vertices(bone) -> bool:

@@ -10,6 +10,7 @@ import contextlib
 import dataclasses
 import functools
 from collections.abc import Collection
+from typing import NamedTuple
 
 import bpy
 import numpy as np
@@ -19,6 +20,8 @@ from ..base.handles import Handle, was_changed
 from ..base.meshes import matrices_of, matrix_of, positions, triangles_of
 from ..base.refusal import Refusal
 from ..base.rigid import nearest_rotation
+from ..native.animator import STIFFNESS
+from ..options.options import holds
 from . import roles, virtual_bones, volumes
 from .armature import edit_mode
 
@@ -78,7 +81,8 @@ def with_bones(armature, names: list[str]):
 
 def _only_turns(armature, name: str) -> bool:
     bone, pose = armature.data.bones[name], armature.pose.bones[name]
-    return armature.ossify.settings.skeleton == "ARTICULATED" or bone.use_connect or all(pose.lock_location)
+    held = holds(armature.ossify.settings) and not roles.is_helper(bone)
+    return held or bone.use_connect or all(pose.lock_location)
 
 
 def heads_of(armature, names: list[str]) -> np.ndarray:
@@ -97,6 +101,32 @@ def turning_parents(armature, names: list[str], pinned: Collection[str] = ()) ->
     """[b] the same of bones that only turn, the pinned ones among them; -1 also where the bone moves"""
     turns = np.array([name in pinned or _only_turns(armature, name) for name in names], bool)
     return np.where(turns, parents_of(armature, names), -1).astype(np.int32)
+
+
+class Ties(NamedTuple):
+    """Joints for the library: those that hold, and those of helpers, which are pulled together."""
+
+    parents: np.ndarray  # [b] -1: free to move
+    stiffness: np.ndarray | None  # [b] 0: holds; None: all do
+
+
+def helping(armature, names: list[str]) -> np.ndarray:
+    """[b] whether it is a helper; one that is still to come is none"""
+    bones = armature.data.bones
+    return np.array([name in bones and roles.is_helper(bones[name]) for name in names], bool)
+
+
+def softness(armature, names: list[str], parents) -> np.ndarray | None:
+    """[b] how stiff the joints of helpers to their parents are, 0 of others; None: there is no helper"""
+    soft = helping(armature, names) & (np.asarray(parents) >= 0)
+    return np.where(soft, STIFFNESS, 0.0) if soft.any() else None
+
+
+def ties(armature, names: list[str], turning: np.ndarray) -> Ties:
+    """turning [b]: what bones only turn against; -1 where they also move, as helpers do"""
+    soft = helping(armature, names) & (turning < 0)
+    parents = np.where(soft, parents_of(armature, names), turning).astype(np.int32)
+    return Ties(parents, softness(armature, names, np.where(soft, parents, -1)))
 
 
 # ---- weights

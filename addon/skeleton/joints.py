@@ -39,7 +39,7 @@ def note_one(bone, skeleton: Skeleton, b: int) -> None:
 
 
 def note(data, names: list[str], skeleton: Skeleton) -> None:
-    """The same of all bones, in the order of the skeleton's."""
+    """The same of the first bones of a skeleton, in its order."""
     for b, name in enumerate(names):
         note_one(data.bones[name], skeleton, b)
 

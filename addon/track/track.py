@@ -121,8 +121,10 @@ def solve(
     found, _ = yield from watch(job, stands, 0.0, share)
     if held.only_turn:
         given = dataclasses.replace(held.rig, transforms=found.transforms)
-        skeleton, joints = hanging(stands.turns, stands.heads), np.ones(len(stands.names), np.uint8)
-        job = native.Job.start(native.articulate, *poses, given, skeleton, settings, held_joints=joints)
+        tied = standing.ties(stands.armature, stands.names, stands.turns)
+        skeleton, joints = hanging(tied.parents, stands.heads), np.ones(len(stands.names), np.uint8)
+        asked = given, skeleton, settings, False, joints, tied.stiffness
+        job = native.Job.start(native.articulate, *poses, *asked)
         found, _, _ = yield from watch(job, stands, share, 1.0)
     return homogeneous(found.transforms)
 

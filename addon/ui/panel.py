@@ -10,7 +10,7 @@ from ..convert.again import sources_of
 from ..motion import sources
 from ..motion.capture import frame_range
 from ..options.options import PRESETS, contradiction, preset_of
-from ..rig import heat
+from ..rig import heat, roles
 from . import session
 from .chosen import chosen_objects, rig_around, rig_of
 from .operators_bake import draw_bake_range
@@ -193,6 +193,11 @@ class _Settings(Sidebar):
         self.draw_settings(as_settings(self.layout), context.scene.ossify)
 
 
+def _is_found(settings) -> bool:
+    """Whether their number is found without a limit."""
+    return settings.skeleton in ("ANIMATOR", "AUTO")
+
+
 class OSSIFY_PT_bones(_Settings, bpy.types.Panel):
     bl_label = "Bones"
     bl_options = set()
@@ -205,10 +210,12 @@ class OSSIFY_PT_bones(_Settings, bpy.types.Panel):
         if settings.bones_by == "BUDGET":
             column.prop(settings, "budget")
             column.prop(settings, "budget_of")
-        if settings.bones_by != "COUNT":
+        if settings.bones_by == "BUDGET" or (settings.bones_by == "PARTS" and not _is_found(settings)):
             column.prop(settings, "bones_most")
         layout.prop(settings, "bone_kind")
         layout.prop(settings, "skeleton")
+        if settings.skeleton in ("ANIMATOR", "AUTO") and settings.bone_kind == "RIGID":
+            layout.prop(settings, "helpers")
         if settings.skeleton != "NONE":
             row = layout.row(align=True)
             row.prop(settings, "root")
@@ -220,7 +227,9 @@ class OSSIFY_PT_bones(_Settings, bpy.types.Panel):
             layout.prop(settings, "names")
             if settings.names != "PLACES":
                 layout.prop(settings, "facing")
-        layout.prop(settings, "influences")
+        layout.prop(settings, "influences_by")
+        if settings.influences_by == "COUNT":
+            layout.prop(settings, "influences")
         layout.prop(settings, "virtual_bones")
         layout.prop(settings, "correctives")
         if settings.correctives != "OFF":
@@ -309,8 +318,12 @@ class OSSIFY_PT_rig(Sidebar, bpy.types.Panel):
         layout = self.layout
         rig = rig_of(context).ossify
         column = layout.column(align=True)
-        column.label(text=f"{counted(rig.bones, 'bone')}, error {rig.rms:.3g} % of the size")
+        words, error = _bone_words(rig_of(context)), f"{rig.rms:.3g} % of the size"
+        for line in [words, f"Error {error}"] if "helper" in words else [f"{words}, error {error}"]:
+            column.label(text=line)
         column.label(text=f"Largest {rig.maximum:.3g} %, {rig.maximum / 100 * rig.size:.3g} units")
+        if rig.normal_degrees:
+            column.label(text=f"Surface: normals {rig.normal_degrees:.1f}° off")
         for note in rig.notes.splitlines():
             paragraph(layout, context, note, "INFO")
         column = layout.column(align=True)
@@ -319,17 +332,27 @@ class OSSIFY_PT_rig(Sidebar, bpy.types.Panel):
         column.operator("ossify.select_worst")
         column.prop(rig, "show_error", toggle=True)
         if rig.show_error:
+            column.row(align=True).prop(rig, "show_error_of", expand=True)
             _draw_legend(column, rig_of(context))
         column.operator("ossify.show_source", text="Show or Hide Source")
 
 
+def _bone_words(armature) -> str:
+    """How many there are, helpers by themselves."""
+    helpers = sum(map(roles.is_helper, armature.data.bones))
+    words = counted(armature.ossify.bones - helpers, "bone")
+    return f"{words} and {counted(helpers, 'helper')}" if helpers else words
+
+
 def _draw_legend(layout, armature) -> None:
     """What the colours of Show Error mean."""
-    meshes = heat.meshes_of(armature)
+    name = heat.shown_by(armature)
+    meshes = [obj for obj in heat.meshes_of(armature) if heat.error_of(obj.data, name) is not None]
     if meshes:
-        top, row = heat.top_error(meshes), layout.row(align=True)
+        top, row = heat.top_error(meshes, name), layout.row(align=True)
+        unit = "°" if name == heat.NORMALS else " %"
         for icon, share in (("04", 0.0), ("03", 0.5), ("09", 0.75), ("01", 1.0)):
-            row.label(text=f"{top * share:.2g} %", icon=f"STRIP_COLOR_{icon}")
+            row.label(text=f"{top * share:.2g}{unit}", icon=f"STRIP_COLOR_{icon}")
 
 
 class OSSIFY_PT_details(Sidebar, bpy.types.Panel):
@@ -341,6 +364,8 @@ class OSSIFY_PT_details(Sidebar, bpy.types.Panel):
     def draw(self, context):
         rig, column = rig_of(context).ossify, self.layout.column(align=True)
         column.label(text=counted(rig.vertices, "vertex"))
+        if rig.settings.skeleton != "NONE":
+            column.label(text=f"Bones leave the body by {rig.excess_flight:.2g} %")
         column.label(text=f"95 in 100 below {rig.percentile_95:.3g} %")
         column.label(text=f"{rig.keys:,} of {rig.keys_if_every:,} keys kept")
         column.label(text=f"{rig.rig_size} as a rig")

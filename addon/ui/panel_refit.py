@@ -3,6 +3,7 @@
 import bpy
 
 from ..base.words import counted
+from ..options.options import holds
 from ..put_back import put_back
 from ..record import changes, memory
 from ..record.recapture import sources_are_here, takes_of
@@ -168,7 +169,7 @@ class OSSIFY_PT_refit_settings(_OfRefit, bpy.types.Panel):
         draw_range(column, settings, steps=False)
         column.prop(settings, "quality")
         column.prop(settings, "rest")
-        if armature.ossify.settings.skeleton == "ARTICULATED":
+        if holds(armature.ossify.settings):
             column.prop(settings, "joints")
         column.prop(settings, "move_idle", text="Idle Bones")
         if memory.is_kept(armature) and sources_are_here(armature):

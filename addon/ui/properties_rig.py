@@ -4,6 +4,7 @@ import bpy
 from bpy.props import (
     BoolProperty,
     CollectionProperty,
+    EnumProperty,
     FloatProperty,
     IntProperty,
     PointerProperty,
@@ -97,7 +98,12 @@ def _show_error(self, context) -> None:
 def _show_change(self, context) -> None:
     if self.show_change:
         self.show_error = False
-    heat.show(self.id_data, context, self.show_change, heat.CHANGE)
+    heat.show(self.id_data, context, self.show_change)
+
+
+def _show_error_of(self, context) -> None:
+    if self.show_error:
+        heat.show(self.id_data, context, True)
 
 
 class OssifyRig(bpy.types.PropertyGroup):
@@ -141,6 +147,12 @@ class OssifyRig(bpy.types.PropertyGroup):
     shape_key_size: StringProperty(name="As Shape Keys")
     cache_size: StringProperty(name="As a Point Cache")
     notes: StringProperty(name="Notes")
+    normal_degrees: FloatProperty(
+        name="Normals Off", precision=1, description="In degrees, root mean square; 0: not known"
+    )
+    excess_flight: FloatProperty(
+        name="Bones Leave the Body", precision=2, description="By how much, in percent of the size"
+    )
     located: IntProperty(name="Bones That Also Move")
     location: FloatProperty(
         name="Largest Move", precision=4, description="Of a bone against its parent, in percent of the size"
@@ -192,6 +204,16 @@ class OssifyRig(bpy.types.PropertyGroup):
         name="Show Error",
         description="Colour the meshes by their error: blue is small, red is large",
         update=_show_error,
+        options=set(),
+    )
+    show_error_of: EnumProperty(
+        name="Error Of",
+        description="What Show Error colours the meshes by",
+        items=[
+            ("POSITION", "Position", "How far vertices are off, in percent of the size"),
+            ("NORMALS", "Normals", "By how many degrees the surface is turned: where cracks and ridges show"),
+        ],
+        update=_show_error_of,
         options=set(),
     )
     show_change: BoolProperty(

@@ -39,7 +39,14 @@ def captured(*objects, **chosen):
 
 
 def quick(**chosen):
-    plain = {"bones": 5, "quality": "DRAFT", "keys": "EVERY", "threads": 1, "skeleton": "NONE"}
+    plain = {
+        "bones_by": "COUNT",
+        "bones": 5,
+        "quality": "DRAFT",
+        "keys": "EVERY",
+        "threads": 1,
+        "skeleton": "NONE",
+    }
     return options.Options(**{**plain, **chosen})
 
 

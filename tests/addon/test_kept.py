@@ -10,7 +10,7 @@ from ossify.base.refusal import Refusal
 from ossify.base.steps import run
 from ossify.edit import bone_growth, bone_merge, bone_removal, painting
 from ossify.record import changes, memory
-from ossify.refit import joint_refit, refit
+from ossify.refit import joint_refit, refit_trial
 from ossify.rig import standing
 from refits import bits, creature_rig, edit, paint_noise, refitted, sheet_rig
 
@@ -241,7 +241,7 @@ def test_a_refit_that_writes_nothing_notes_nothing(monkeypatch):
     bpy.ops.ossify.look_for_changes()
     listed = [(item.name, item.words) for item in armature.ossify.changes]
     before = bits(armature, [mesh])
-    monkeypatch.setattr(refit, "_RISEN", -1.0)  # nothing is good enough
+    monkeypatch.setattr(refit_trial, "_RISEN", -1.0)  # nothing is good enough
     assert not refitted(armature).written
     assert bits(armature, [mesh]) == before
     assert (changes.find(armature).repainted[mesh.name] == rows).all()

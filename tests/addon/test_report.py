@@ -7,7 +7,8 @@ import chain
 import numpy as np
 import pytest
 import scenes
-from ossify.rig import heat
+from ossify import native
+from ossify.rig import build, heat, report
 
 
 @pytest.fixture
@@ -103,6 +104,64 @@ def test_the_error_of_vertices_is_stored_on_the_mesh(source):
     result = chain.converted(source, bones=2)
     stored = heat.error_of(result.meshes[0].data)
     assert stored == pytest.approx(100 * result.report.vertex_error / result.report.size, rel=1e-5)
+
+
+def faces_of(mesh):
+    mesh.calc_loop_triangles()
+    return np.array([face.vertices[:] for face in mesh.loop_triangles])
+
+
+def normals_and_areas(points, faces):
+    """[f][t][3] of length 1, [f][t]"""
+    corners = points[:, faces]
+    across = np.cross(corners[:, :, 1] - corners[:, :, 0], corners[:, :, 2] - corners[:, :, 0])
+    lengths = np.linalg.norm(across, axis=2)
+    return across / lengths[..., None], lengths / 2
+
+
+def test_normals_are_measured_and_shown(source):
+    faces, times = faces_of(source.data), range(1, 9)
+    goal, areas = normals_and_areas(scenes.seen_frames(source, times), faces)
+    result = chain.converted(source, bones=2)
+    mesh = result.meshes[0]
+    found, _ = normals_and_areas(scenes.seen_frames(mesh, times), faces)
+    angles = np.degrees(np.arccos(np.clip((goal * found).sum(axis=2), -1, 1)))
+    expected = np.sqrt((areas * angles**2).sum() / areas.sum())
+    assert expected > 1
+    assert result.report.normal_degrees == pytest.approx(expected, rel=1e-3)
+    assert f"Surface: normals {expected:.1f} degrees off" in result.report.lines()
+    degrees = heat.error_of(mesh.data, heat.NORMALS)
+    worst = int((areas * angles**2).sum(axis=0).argmax())
+    assert degrees[faces[worst]].max() > np.median(degrees)
+    record = result.armature.ossify
+    assert record.normal_degrees == pytest.approx(expected, rel=1e-3)
+    record.show_error, record.show_error_of = True, "NORMALS"
+    colours = np.empty(4 * len(degrees), np.float32)
+    mesh.data.color_attributes[heat.COLOURS].data.foreach_get("color", colours)
+    colours = colours.reshape(-1, 4)
+    assert colours[degrees.argmax(), 0] > colours[degrees.argmax(), 2]  # red
+    assert colours[degrees.argmin(), 2] > colours[degrees.argmin(), 0]  # blue
+    record.show_error = False
+    assert heat.COLOURS not in mesh.data.color_attributes
+
+
+def test_a_rig_is_weighed_in_the_norm_that_sees_cracks(source):
+    """Steps of the error between neighbours count as fairness says; without it the cost is the error."""
+    motion, picked = chain.captured(source), chain.quick(bones=2)
+    rig, info = native.decompose(motion.rest, motion.frames, motion.triangles, picked.solver())
+    made = chain.drain(build.build(motion, rig, picked))
+    gaps = native.evaluate(motion.rest, motion.frames, rig).frames - motion.frames
+    faces = motion.triangles.tolist()
+    pairs = {tuple(sorted(pair)) for a, b, c in faces for pair in ((a, b), (b, c), (c, a))}
+    first, second = np.array(sorted(pairs)).T
+    neighbours = 2 * len(pairs) / gaps.shape[1]
+    steps = ((gaps[:, first] - gaps[:, second]) ** 2).sum()
+    squares, count = (gaps**2).sum(), gaps.shape[0] * gaps.shape[1]
+    for fairness in (0.0, 10.0):
+        measuring = report.Measuring(motion, rig, fairness)
+        chain.drain(measuring.play(made))
+        expected = np.sqrt((squares + fairness / neighbours * steps) / count)
+        assert measuring.report(made, info, None).cost == pytest.approx(expected, rel=1e-3)
 
 
 def test_show_error_colours_the_meshes_and_leaves_nothing_behind(source):

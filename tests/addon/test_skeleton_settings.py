@@ -11,13 +11,15 @@ from creature_rigs import COUNT, converted, deforming, matched, strongest
 from ossify import command
 from ossify.convert import convert
 from ossify.options import options
+from ossify.rig import roles
 
 # ---- a skeleton that is left to the motion
 
 
 def test_joints_hold_by_themselves_where_that_costs_nothing():
     result, body, bones = converted(skeleton="AUTO")
-    assert result.armature.ossify.settings.skeleton == "ARTICULATED"
+    assert result.armature.ossify.settings.skeleton == "ANIMATOR"
+    assert not [bone for bone in result.armature.data.bones if roles.is_helper(bone)]
     assert result.report.notes == []
     assert result.report.solver.rms_percent < 0.1
     matches = matched(result, body)

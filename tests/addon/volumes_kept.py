@@ -39,7 +39,8 @@ def tube_rig(**chosen):
         for time, value in ((f, 0.0), (f + 1, 1.0), (f + 2, 0.0)):
             key.value = value
             key.keyframe_insert("value", frame=time)
-    return chain.converted(tube, **{"bones": 2, "quality": "NORMAL", "keep_volume": True, **chosen})
+    plain = {"bones": 2, "quality": "NORMAL", "rest_correction": "KEPT", "keep_volume": True}
+    return chain.converted(tube, **{**plain, **chosen})
 
 
 def strength(meshes, value):

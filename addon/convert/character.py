@@ -1,0 +1,85 @@
+"""An animator's skeleton for a body: the chain of native/animator.py, watched verb by verb.
+
+    pieces, core, helpers        as docs/animator.md says
+    surface                      the pieces move patches of cloth or skin: no skeleton, the pieces themselves
+    slides                       joints that hold cost so much that there are none: bones move as they like
+
+The last two end the chain early, or throw its answer away, where the skeleton was left to the motion.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Generator
+from typing import NamedTuple
+
+import numpy as np
+
+from .. import native
+from ..base.steps import Step, watch
+from ..motion.capture import Motion
+from ..native import animator
+from ..options.options import Options
+from ..skeleton import placement, rooting
+
+_LOOSE, _MUCH_MORE = 0.5, 6.0  # percent of the size; of the error of free pieces: joints may cost as much
+
+
+class Found(NamedTuple):
+    """What a body came to: a character, or pieces of a surface, or neither, since its joints do not hold."""
+
+    character: animator.Character | None = None
+    pieces: tuple[native.Rig, native.Info] | None = None
+
+
+def is_meant(options: Options) -> bool:
+    """Whether the chain is asked for; with a budget, or bones that stretch, it is not."""
+    auto = options.skeleton == "AUTO" and options.bones_by != "BUDGET" and options.bone_kind == "RIGID"
+    return options.skeleton == "ANIMATOR" or auto
+
+
+def _connect(motion: Motion, options: Options, now: int) -> animator.Connect:
+    """now: the frame in which the artist started it"""
+
+    def connect(rig: native.Rig, settings: native.Settings) -> native.Skeleton:
+        wishes = options.wishes(root=rooting.chosen(options, motion, rig, now))
+        return animator.connect_balanced(motion.triangles, wishes)(rig, settings)
+
+    return connect
+
+
+def _ask(ask: animator.Ask, motion: Motion) -> Generator[Step, None, object]:
+    job = native.Job.start(ask.verb, *ask.arguments, **ask.named)
+    return (yield from watch(job, motion, ask.begin, ask.end))
+
+
+def _slides(found: animator.Character) -> bool:
+    """Whether parts move past each other, so that joints that hold are wrong."""
+    return found.info.rms_percent > max(_LOOSE, _MUCH_MORE * found.pieces.rms_percent)
+
+
+def solve(motion: Motion, options: Options, now: int) -> Generator[Step, None, Found]:
+    poses, auto = (motion.rest, motion.frames, motion.triangles), options.skeleton == "AUTO"
+    settings = dataclasses.replace(options.solver(), bones=animator.PIECES)
+    count = options.bones if options.bones_by == "COUNT" else 0
+    helpers, connect = options.helpers == "AUTO", _connect(motion, options, now)
+    steps = animator.steps(*poses, settings, count, helpers=helpers, connect=connect)
+    ask, pieces = next(steps), None
+    while True:
+        answer = yield from _ask(ask, motion)
+        if pieces is None:
+            pieces = answer
+            rig = pieces[0]
+            if auto and placement.moves_patches(rig.rest, rig.dense_weights(), motion.triangles):
+                steps.close()
+                return Found(pieces=pieces)
+        try:
+            ask = steps.send(answer)
+        except StopIteration as end:
+            return Found() if auto and _slides(end.value) else Found(character=_core_first(end.value))
+
+
+def _core_first(found: animator.Character) -> animator.Character:
+    """The chain has them so; what is laid and named relies on it."""
+    assert (np.diff(found.roles) >= 0).all()
+    return found

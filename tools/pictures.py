@@ -1,7 +1,8 @@
 """Makes the pictures of the manual anew (`make pictures`): python tools/pictures.py
 
 docs/pictures/demo.png is rendered by tools/demo/inside.py, virtual.png by tools/demo/layers.py, volume.png by
-tools/demo/volume.py; the others are taken by tools/demo/screens.py in Debian's Blender with a window.
+tools/demo/volume.py, family.png by tools/demo/family.py; the others are taken by tools/demo/screens.py in
+Debian's Blender with a window.
 """
 
 import os
@@ -50,6 +51,12 @@ def render_volume(zip_file, folder):
     shutil.copy(folder / "volume.png", PICTURES)
 
 
+def render_family(zip_file, folder):
+    os.environ["BLENDER_USER_RESOURCES"] = str(folder)
+    run(blenders.script(ROOT / "tools" / "demo" / "family.py", zip_file, folder, WIDTH), folder)
+    shutil.copy(folder / "family.png", PICTURES)
+
+
 def correct(zip_file, folder):
     os.environ["BLENDER_USER_RESOURCES"] = str(folder)
     run(blenders.script(ROOT / "tools" / "demo" / "correctives.py", zip_file, folder), folder)
@@ -80,6 +87,7 @@ def main():
         "render": render,
         "layers": render_layers,
         "volume": render_volume,
+        "family": render_family,
         "correctives": correct,
         "screens": take,
     }

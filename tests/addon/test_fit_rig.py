@@ -1,6 +1,7 @@
 """Fit Rig to Meshes: a rig that anybody made, put into other bodies with the same vertices."""
 
 import bpy
+import exchange
 import numpy as np
 import pytest
 import scenes
@@ -9,6 +10,7 @@ from layered import chain
 from limbs_of_a_family import body, by_hand, fitted, joints, like, moved, stretched, weights
 from ossify.base.refusal import Refusal
 from ossify.family import copies, fit
+from ossify.files import inputs
 from ossify.options.options import FitOptions
 from ossify.rig import standing
 
@@ -294,11 +296,16 @@ def test_from_the_command_line(tmp_path):
     assert command("fit", *files, "--output", tmp_path / "all.blend", "--quiet") == 0
     assert command("fit", *files, "--output", tmp_path / "{name}.glb", "--quiet") == 0
     bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "all.blend"))
+    shown = {}
     for name in ("ann", "bob"):
         obj = bpy.data.objects[name]
         assert obj.parent.type == "ARMATURE"
         assert np.ptp(scenes.seen_frames(obj, (1, 3, 5)), axis=0).max() > 0.1
-        assert (tmp_path / f"{name}.glb").stat().st_size > 0
+        shown[name] = scenes.seen_frames(obj, (1, 3, 5))
+    for name in ("ann", "bob"):
+        with inputs.Opened(tmp_path / f"{name}.glb", [], None) as opened:
+            meshes = opened.objects()
+            exchange.compare(shown[name], meshes, exchange.times_of_action((1, 3, 5)), 1e-3)
     assert command("fit", *files, "--output", tmp_path / "all.glb", "--quiet") == 2
     bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "rig.blend"))
     write_obj(tmp_path / "cat.obj", scenes.tube("Cat", rings=9))

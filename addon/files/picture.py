@@ -12,7 +12,8 @@ from ..base import whole
 from ..rig import roles
 
 _PIXELS = (480, 360)
-_SAMPLES = 12
+_SAMPLES = 24
+_MARGIN = 1.08  # around what is shown
 _BEHIND = Vector((0.55, -1.0, 0.45))  # from where one looks, in sizes
 _THICK = 0.012  # of a bone, in sizes
 
@@ -56,25 +57,38 @@ def _spindles(armature, depsgraph, size: float):
     return mesh
 
 
-def _bounds(meshes) -> tuple[Vector, float]:
+def _points(meshes) -> np.ndarray:
     points = []
     for mesh in meshes:
         flat = np.empty(3 * len(mesh.vertices), np.float32)
         mesh.vertices.foreach_get("co", flat)
         points.append(flat.reshape(-1, 3))
-    every = np.concatenate(points)
-    low, high = every.min(0), every.max(0)
-    return Vector((low + high) / 2), float(np.linalg.norm(high - low)) or 1.0
+    return np.concatenate(points)
 
 
-def _staged(scene, meshes: list, centre: Vector, size: float) -> None:
+def _size(points: np.ndarray) -> float:
+    return float(np.linalg.norm(np.ptp(points, axis=0))) or 1.0
+
+
+def _framed(points: np.ndarray, size: float):
+    """A camera that shows all points, as large as they fit."""
+    turn = (-_BEHIND).to_track_quat("-Z", "Y")
+    seen = points @ np.array(turn.to_matrix())  # to the right, up, towards the camera
+    low, high = seen.min(axis=0), seen.max(axis=0)
+    wide, tall = high[:2] - low[:2]
+    camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
+    camera.data.type = "ORTHO"
+    camera.data.ortho_scale = _MARGIN * (max(float(wide), float(tall) * _PIXELS[0] / _PIXELS[1]) or size)
+    camera.data.clip_end = 100 * size
+    camera.location = turn @ Vector((low + high) / 2) + 3 * size * _BEHIND
+    camera.rotation_euler = turn.to_euler()
+    return camera
+
+
+def _staged(scene, meshes: list, size: float) -> None:
     for mesh in meshes:
         scene.collection.objects.link(bpy.data.objects.new(mesh.name, mesh))
-    camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
-    camera.data.type, camera.data.ortho_scale = "ORTHO", 1.15 * size
-    camera.data.clip_end = 100 * size
-    camera.location = centre + 3 * size * _BEHIND
-    camera.rotation_euler = (centre - camera.location).to_track_quat("-Z", "Y").to_euler()
+    camera = _framed(_points(meshes), size)
     light = bpy.data.objects.new("Sun", bpy.data.lights.new("Sun", "SUN"))
     light.data.energy, light.rotation_euler = 5.0, (0.7, 0.3, 0.5)
     for obj in (camera, light):
@@ -99,7 +113,7 @@ def render(path: Path, armature, objects: list, frame: float) -> None:
     depsgraph = bpy.context.evaluated_depsgraph_get()
     made = {kind: set(getattr(bpy.data, kind)) for kind in _KINDS}
     meshes = [_frozen(obj, depsgraph) for obj in objects]
-    centre, size = _bounds(meshes)
+    size = _size(_points(meshes))
     skin, bone = _material("Skin", (0.6, 0.6, 0.62, 1), 0), _material("Bone", (1.0, 0.35, 0.05, 1), 1.0)
     bones = _spindles(armature, depsgraph, size)
     for mesh in meshes:
@@ -107,7 +121,7 @@ def render(path: Path, armature, objects: list, frame: float) -> None:
     bones.materials.append(bone)
     scene = bpy.data.scenes.new("Picture")
     try:
-        _staged(scene, [*meshes, bones], centre, size)
+        _staged(scene, [*meshes, bones], size)
         with whole.replacing(path) as part:
             _rendered(scene, part)
     finally:

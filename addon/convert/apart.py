@@ -213,18 +213,17 @@ def _measured(motion: Motion, rig: native.Rig) -> native.Info:
 
 def _one(motion: Motion, parts: list, rows: list[np.ndarray]):
     """What several groups came to, as one."""
-    known, roles = [getattr(part, "roles", None) for part in parts], None
-    if any(found is not None for found in known):
-        pairs = zip(parts, known, strict=True)
-        roles = np.concatenate([np.zeros(p.rig.bones, int) if found is None else found for p, found in pairs])
+    roles = None
+    if any(part.roles is not None for part in parts):
+        each = [np.zeros(part.rig.bones, int) if part.roles is None else part.roles for part in parts]
+        roles = np.concatenate(each)
     held = [part.free for part in parts if part.free is not None]
     rig, skeleton = _one_rig(motion, parts, rows), _one_skeleton(parts, bool(held))
     if roles is not None:
         rig, skeleton, roles = _core_first(rig, skeleton, roles)
     info = _measured(motion, rig)
     free = held[0]._replace(erms=info.erms) if held else None
-    result = parts[0]._replace(rig=rig, skeleton=skeleton, info=info, free=free, mirror=None)
-    return result if roles is None else result._replace(roles=roles)
+    return parts[0]._replace(rig=rig, skeleton=skeleton, info=info, free=free, mirror=None, roles=roles)
 
 
 def _as_share(steps: Generator, number: int, count: int) -> Generator[Step, None, object]:

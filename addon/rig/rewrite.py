@@ -216,12 +216,13 @@ def held_with_ancestors(armature, names: list[str], held) -> np.ndarray:
 
 
 def _boxes(armature, links: list[_Bone], names: list[str], skin) -> np.ndarray:
-    """[link][8][3] around what each moves; its head where that is nothing"""
+    """[link][8][3] around what each moves; the bone where that is nothing: what hangs from it goes with it"""
     boxes = np.empty((len(links), 8, 3))
     for i, link in enumerate(links):
         deforms = link.column >= 0 and armature.data.bones[names[link.column]].use_deform
         rows = skin.painted[:, link.column] > 0 if deforms else np.ones(len(skin.rest), bool)
-        points = skin.rest[rows] if rows.any() else np.array([armature.data.bones[link.name].head_local])
+        bone = armature.data.bones[link.name]
+        points = skin.rest[rows] if rows.any() else np.array([bone.head_local, bone.tail_local])
         boxes[i] = placement.box(np.asarray(points, np.float64), np.eye(3))
     return boxes
 

@@ -12,6 +12,7 @@ from ossify.adopt import adopt, bones, plain
 from ossify.base.refusal import Refusal
 from ossify.base.steps import run
 from ossify.options.options import AdoptOptions, Options
+from ossify.rig import rewrite
 
 FRAMES = 12
 
@@ -317,3 +318,35 @@ def test_a_rig_of_rigify_plays_a_cached_body(tmp_path):
     assert np.abs(still[0] - still[1]).max() < 1e-4 * scenes.size_of(frames[0])
     assert plain.switch(rig)
     assert error_of(result, frames) < 0.2
+
+
+def test_a_bone_that_moves_no_vertex_still_carries_what_hangs_from_it():
+    tube, times = scenes.tube(rings=13), range(1, 25)
+    armature = scenes.link(bpy.data.objects.new("Chain", bpy.data.armatures.new("Chain")))
+    bpy.context.view_layer.objects.active = armature
+    bpy.ops.object.mode_set(mode="EDIT")
+    for number in range(3):
+        bone = armature.data.edit_bones.new(f"B{number}")
+        bone.head, bone.tail = (0, 0, 4 / 3 * number), (0, 0, 4 / 3 * (number + 1))
+        if number:
+            bone.parent, bone.use_connect = armature.data.edit_bones[f"B{number - 1}"], True
+    bpy.ops.object.mode_set(mode="OBJECT")
+    points = scenes.positions(tube.data).astype(float)
+    for name, rows in (("B0", points[:, 2] < 2), ("B2", points[:, 2] >= 2)):
+        tube.vertex_groups.new(name=name).add(np.flatnonzero(rows).tolist(), 1.0, "REPLACE")
+    tube.parent = armature
+    tube.modifiers.new("Armature", "ARMATURE").object = armature
+    transforms = np.tile(np.eye(4), (len(times), 3, 1, 1))
+    for f in range(len(times)):
+        for number, swing in ((1, 0.9 * np.sin(1.1 * f)), (2, 0.2 * np.sin(0.3 * f))):
+            head = mathutils.Vector((0, 0, 4 / 3 * number))
+            turn = mathutils.Matrix.Rotation(swing, 4, "X")
+            turn = mathutils.Matrix.Translation(head) @ turn @ mathutils.Matrix.Translation(-head)
+            transforms[f, number] = transforms[f, number - 1] @ np.array(turn)
+    action = bpy.data.actions.new("Chain")
+    rewrite.write_keys(armature, action, transforms, np.array(times), ["B0", "B1", "B2"], Options())
+    far = np.concatenate([points, np.ones((len(points), 1))], axis=1)
+    owner = np.where(points[:, 2] < 2, 0, 2)
+    goal = np.einsum("fvij,vj->fvi", transforms[:, owner], far)[..., :3]
+    off = np.linalg.norm(scenes.seen_frames(tube, times) - goal, axis=2)
+    assert np.quantile(off, 0.99) < 2e-3 * scenes.size_of(points)

@@ -41,7 +41,8 @@ _NOT_ALONG_X = (
     "The object's own X axis is not from side to side of this body, so no bone has a mirror image:"
     " Symmetry > Found looks for the plane."
 )
-_UNSEEN, _LITTLE_MORE = 0.1, 1.1  # percent of the size; of the error of free bones: joints may cost as much
+_UNSEEN_PERCENT = 0.1  # of the size; joints may cost as much,
+_LITTLE_MORE = 1.1  # or times the error of free bones
 _FREE_SHARE = 0.6  # of the solving, before joints are made to hold
 _FAINT_SHARE, _FAINT_ROUNDS = 0.03, 12  # of the solving, iterations: to do without faint bones
 _NONE_RMS, _NONE_LARGEST = 0.01, 0.4  # percent of the size: no error that faint bones are kept for
@@ -206,7 +207,7 @@ def _solve_plainly(motion: Motion, options: Options, now: int) -> Generator[Step
 
 def _costs_little(held: native.Info, free: native.Info, options: Options) -> bool:
     """Whether joints may hold without an error that an artist sees, or said to be too large."""
-    little = held.rms_percent <= max(_UNSEEN, _LITTLE_MORE * free.rms_percent)
+    little = held.rms_percent <= max(_UNSEEN_PERCENT, _LITTLE_MORE * free.rms_percent)
     return little and _keeps_budget(held, options)
 
 

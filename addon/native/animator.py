@@ -28,7 +28,7 @@ from . import verbs
 from .nouns import Conduct, Info, Rig, Settings, Skeleton, Wishes
 
 PIECES = 44  # free bones to begin with
-MOST = 36  # bones in all
+MOST_IN_ALL = 36  # bones in all
 MOST_PARTS = 100  # of a body that is exact: more than one with fingers and toes has
 STIFFNESS = 0.005  # of a helper: near enough not to fly, loose enough to help
 CORE, HELPER = 0, 1
@@ -140,7 +140,7 @@ def _numbers(pieces: Rig, groups: np.ndarray, core: Rig) -> tuple[np.ndarray, np
         if len(own):
             free[own[overlaps[own, b].argmax()]] = False
     helpers = np.flatnonzero(free)
-    room = max(MOST - core.bones, 0)
+    room = max(MOST_IN_ALL - core.bones, 0)
     helpers = np.sort(helpers[np.argsort(-owned[helpers], kind="stable")][:room])
     number[helpers] = core.bones + np.arange(len(helpers))
     return number, helpers

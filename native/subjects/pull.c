@@ -15,7 +15,7 @@
 
 enum { SCALE_TURNS = 6 };
 
-static const double SMALLEST = 0.1, LARGEST_SCALE = 10; /* what is flat says nothing of its thickness */
+static const double SMALLEST_SCALE = 0.1, LARGEST_SCALE = 10; /* what is flat says nothing of its thickness */
 
 void pull_add(Pull *pull, double square, const double *p, const double y[3]) {
     pull->mass += square;
@@ -48,7 +48,7 @@ static void solve_scaled(const double h[9], const double u[3], double r[9], doub
         rotation3_nearest(scaled, r, r);
         for (int a = 0; a < 3; a++) {
             const double along = r[a] * h[a] + r[3 + a] * h[3 + a] + r[6 + a] * h[6 + a]; /* (R'H)_aa */
-            s[a] = u[a] > 0 ? fmin(fmax(along / u[a], SMALLEST), LARGEST_SCALE) : s[a];
+            s[a] = u[a] > 0 ? fmin(fmax(along / u[a], SMALLEST_SCALE), LARGEST_SCALE) : s[a];
         }
     }
 }

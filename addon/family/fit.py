@@ -8,7 +8,8 @@ own; where the mesh lies turned, so does the copy. Bones have the names and the 
 actions are shared; only locations must be as large as the body is, in actions of its own.
 
 Axes: a rotation means the same on all bodies as long as bones have the same axes at rest, which is why they
-keep them; FOLLOW turns them to where each body's own bones lead.
+keep them; FOLLOW turns them to where each body's own bones lead. Bones that constraints aim at each other
+must follow, or they would be aimed away from their rest.
 """
 
 from __future__ import annotations
@@ -201,11 +202,13 @@ def _write(place: Place, known, new, ends, options: FitOptions) -> Fitted:
     first, maker, undone, armatures = known[0], Maker(), [], []
     source, armature = first.mesh.get(), first.armature.get()
     size, groups = diagonal(first.rest), copies.groups_of(source, first.names)
+    aimed = any(len(bone.constraints) for bone in armature.pose.bones)
+    follow = aimed if options.axes == "AUTO" else options.axes == "FOLLOW"
     try:
         for body, heads, tails in zip(new, *ends, strict=True):
             obj = body.mesh.get()
             copy = copies.copy_armature(maker, armature, f"{obj.name} Rig", Matrix(body.space))
-            copies.lay(copy, first.names, heads, tails, options.axes == "FOLLOW")
+            copies.lay(copy, first.names, heads, tails, follow)
             ratio = diagonal(body.rest[first.skin.moved]) / size
             if abs(ratio - 1) > _WORTH_SCALING:
                 copies.scale_locations(maker, copy, ratio)

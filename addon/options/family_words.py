@@ -12,6 +12,11 @@ FIT_WORDS = {
         "description": "Which way bones lie in the new bodies",
         "items": [
             (
+                "AUTO",
+                "Automatic",
+                "Along the body if the rig has constraints, which aim bones at others; else as in the rig",
+            ),
+            (
                 "KEEP",
                 "As in the Rig",
                 "Bones start at the joints of the new body and point where those of the rig point: the same"

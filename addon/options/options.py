@@ -231,8 +231,8 @@ def _subjects_contradiction(settings) -> str | None:
     """Why bodies cannot share such a rig."""
     if settings.bone_kind == "FLEXIBLE":
         return "Bodies that share a rig have rigid bones: choose those, or convert one after the other."
-    if settings.skeleton == "ARTICULATED":
-        return "Joints of several bodies cannot be made to hold yet: choose a hierarchy."
+    if settings.skeleton in ("ARTICULATED", "ANIMATOR"):
+        return "Joints of several bodies cannot be made to hold yet: choose a hierarchy, or Automatic."
     if settings.virtual_bones or settings.keep_volume or settings.correctives != "OFF":
         return (
             "Virtual bones, Keep Volume and correctives belong to one body: add them to each rig when the"
@@ -363,7 +363,7 @@ COMPRESS_FIELDS = tuple(field.name for field in dataclasses.fields(CompressOptio
 class FitOptions(_Stored):
     """What family/fit.py may be asked for."""
 
-    axes: str = "KEEP"  # KEEP, FOLLOW
+    axes: str = "AUTO"  # AUTO, KEEP, FOLLOW
 
 
 FIT_FIELDS = tuple(field.name for field in dataclasses.fields(FitOptions))

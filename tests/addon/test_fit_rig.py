@@ -144,6 +144,24 @@ def test_a_body_that_lies_turned_has_its_armature_turned():
     assert np.abs(heads - (own @ relation[:3, :3].T + relation[:3, 3])).max() < 1e-4
 
 
+def test_bones_that_constraints_aim_at_each_other_rest_in_the_copy():
+    armature, tube = person()
+    with standing.editing(armature) as bones:
+        goal, end = bones.new("goal"), bones["spine.0"].tail
+        goal.head, goal.tail, goal.use_deform = end, end + bones["spine.0"].vector, False
+    aim = armature.pose.bones["spine.0"].constraints.new("DAMPED_TRACK")
+    aim.target, aim.subtarget = armature, "goal"
+    armature.animation_data_clear()
+    for bone in armature.pose.bones:
+        bone.rotation_euler = (0, 0, 0)
+    other = like(tube, "Other", lambda points: points + 0.2 * points[:, [2]] ** 2 * (1, 0, 0))
+    fitted(tube, other)
+    at_rest = (
+        scenes.positions(other.data) @ np.array(other.matrix_world)[:3, :3].T + other.matrix_world.translation
+    )
+    assert np.abs(scenes.seen(other, 1) - at_rest).max() < 1e-3
+
+
 def test_what_looks_at_the_rig_looks_at_the_copy():
     armature, tube = person()
     last = armature.pose.bones["spine.2"]

@@ -271,7 +271,8 @@ def _watch_over(
     core = slice(len(built.skeleton.parents))
     columns = {name: getattr(seen, name)[core] for name in seen._fields[:7]}
     measured.conduct = seen._replace(**columns)
-    foreign = (measured.conduct.foreign >= 0) & (seen.limb_count >= _LIMBS)
+    others = measured.conduct.foreign  # what hangs from the root hangs from the body
+    foreign = (others >= 0) & (others != built.skeleton.root) & (seen.limb_count >= _LIMBS)
     hangs = foreign[built.skeleton.parents] & (built.skeleton.parents >= 0)  # from another that is told of
     for b in np.flatnonzero(foreign & ~hangs):
         names = {"bone": built.bones[b], "other": built.bones[seen.foreign[b]]}

@@ -411,6 +411,11 @@ def measure(
     return measuring.report(built, info, free)
 
 
+def _has_helpers(built: Built) -> bool:
+    """They serve where no joint is."""
+    return built.skeleton is not None and len(built.skeleton.parents) < len(built.bones)
+
+
 def _joint_notes(skeleton: Skeleton | None) -> list[str]:
     """What an artist should know of a skeleton before it is posed."""
     if skeleton is None or not joints.mostly_guessed(skeleton.kinds):
@@ -474,5 +479,5 @@ def _report(
         + correctives * (12 * vertices + 4 * frames),
         shape_key_bytes=positions_bytes + 12 * vertices,
         cache_bytes=positions_bytes,
-        notes=[*motion.notes, *_joint_notes(built.skeleton)],
+        notes=[*motion.notes, *([] if _has_helpers(built) else _joint_notes(built.skeleton))],
     )

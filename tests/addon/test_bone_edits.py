@@ -515,7 +515,7 @@ def _first_two(rig):
 
 @pytest.mark.parametrize("which", FLEXIBLE)
 def test_flexible_bones_come_and_go_with_their_carriers(which):
-    source, armature, mesh = flexible_rig(2 if which == "split" else 5)
+    source, armature, mesh = flexible_rig(2 if which in ("add", "split") else 5)
     before, count = error(source, mesh), len(deforming(armature))
     done = run(FLEXIBLE[which](armature))
     check_rig(armature, mesh)

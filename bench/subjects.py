@@ -2,11 +2,11 @@
 
     python bench/subjects.py SETS [--only skeleton,joints,...]
 
-SETS is a folder with subjects-human.npz and others like it: `rest` [s][v][3], `triangles` [t][3], `weights`
-[v][b], `joints` [s][b][3], `parents` [b], `frames` [f][v][3], `subject` [f] and `transforms` [f][b][3][4] from the
-subject's own rest. Percent of the diagonal of a body's box, root mean square; noise likewise, as a distance.
-Poses are made with the true weights, every joint turned at random, .35 radians an axis. Any python3 that has NumPy
-will do.
+SETS is a folder with subjects-human.npz and others like it: `rest` [s][v][3], `triangles` [t][3],
+`weights` [v][b], `joints` [s][b][3], `parents` [b], `frames` [f][v][3], `subject` [f] and `transforms`
+[f][b][3][4] from the subject's own rest. Percent of the diagonal of a body's box, root mean square; noise
+likewise, as a distance. Poses are made with the true weights, every joint turned at random, .35 radians an
+axis. Any python3 that has NumPy will do.
 """
 
 import argparse
@@ -53,7 +53,7 @@ class Kin:
         return native.Rig(transforms, bones, shares.astype(np.float32), self.rest[0])
 
     def posed(self, subject, moved, random, noise=0.0):
-        """Frames of a body in a random pose: transforms [b][3][4] and positions. moved [b]: which joints turn"""
+        """A body in a random pose: transforms [b][3][4] and positions. moved [b]: which joints turn"""
         turns = SWING * random.standard_normal((self.bones, 3)) * moved[:, None]
         transforms = hang([turned(turn) for turn in turns], self.joints[subject], self.parents)
         x = skin(self.weights, transforms, self.rest[subject])

@@ -126,6 +126,12 @@ typedef struct ossify_poses {
     const float *rest;        /* [v][3]; NULL: a bind shape is synthesised from the frames */
     const float *frames;      /* [f][v][3] */
     const int32_t *triangles; /* [t][3]; NULL when triangle_count is 0 */
+    int64_t
+        subject_count; /* 0, 1: one body. More: of several bodies, the same vertices in the same order, rest is
+                               * [s][v][3], and so are the rest of a rig and, [s][b][3], the joints of a skeleton; weights
+                               * and tree are shared, transforms go from the rest of the frame's own subject. Known to
+                               * ossify_decompose, _connect, _articulate and _evaluate; see docs/subjects.md */
+    const int32_t *subject; /* [f] whose frame it is; not read of one body */
 } ossify_poses;
 
 typedef struct ossify_progress {

@@ -56,15 +56,27 @@ def _triangles(triangles) -> np.ndarray | None:
 class Call:
     """The structs of one call, and the arrays they point into."""
 
-    def __init__(self, rest, frames, triangles, settings: Settings | None, frame_count: int | None = None):
-        """frame_count: of a verb that needs no frames; then the rest says how many vertices there are"""
+    def __init__(
+        self,
+        rest,
+        frames,
+        triangles,
+        settings: Settings | None,
+        frame_count: int | None = None,
+        subject=None,
+    ):
+        """frame_count: of a verb that needs no frames; then the rest says how many vertices there are.
+        subject [f]: whose frame it is, of several bodies; rest is [s][v][3] then."""
         self.frames = None
         if frame_count is None:
             self.frames = as_array("frames", frames, np.float32, "fvx", (None, None, 3))
             frame_count = len(self.frames)
         vertex_count = None if self.frames is None else self.frames.shape[1]
-        self.rest = None if rest is None else as_array("rest", rest, np.float32, "vx", (vertex_count, 3))
-        vertex_count = len(self.rest) if vertex_count is None else vertex_count
+        self.subject = (
+            None if subject is None else as_array("subject", subject, np.int32, "f", (frame_count,))
+        )
+        self.rest = None if rest is None else self._rests("rest", rest, vertex_count)
+        vertex_count = self.rest.shape[-2] if vertex_count is None else vertex_count
         self.shape = frame_count, vertex_count
         self.triangles = _triangles(triangles)
         self.settings = noun("settings", settings, Settings, optional=True).struct()
@@ -76,6 +88,8 @@ class Call:
             rest=address(self.rest),
             frames=address(self.frames),
             triangles=address(self.triangles),
+            subject_count=len(self.rest) if self.bodies else 0,
+            subject=address(self.subject),
         )
         self.info = header.sized(header.Info)
         self.rig: header.Rig | None = None  # for verbs that have one; see make_room
@@ -92,6 +106,12 @@ class Call:
         self.options: ctypes.Structure | None = None  # a struct of the verb's own
         self.result: ctypes.Structure | None = None
 
+    def _rests(self, name: str, rest, vertices: int | None, bodies: int | None = None) -> np.ndarray:
+        """[v][3], or [s][v][3] of several subjects"""
+        if self.subject is None:
+            return as_array(name, rest, np.float32, "vx", (vertices, 3))
+        return as_array(name, rest, np.float32, "svx", (bodies, vertices, 3))
+
     def make_room(
         self, given: Rig | None, more: int = 0, correctives: int = 0, most: int = header.MAX_INFLUENCES
     ) -> None:
@@ -107,7 +127,7 @@ class Call:
         self.transforms = np.zeros((frame_count, capacity, 3, 4))
         self.influence_bones = np.full((vertex_count, influences), -1, np.int32)
         self.influence_weights = np.zeros((vertex_count, influences), np.float32)
-        self.corrected = np.zeros((vertex_count, 3), np.float32)
+        self.corrected = np.zeros((*self.bodies, vertex_count, 3), np.float32)
         self.held = {name: getattr(given, name) for name in HELD}
         flags = 0
         if given.transforms is not None:
@@ -165,7 +185,8 @@ class Call:
             refuse(f"The given rig has {rig.bones} bones; {header.MAX_BONES} is the most.")
         if influences is not None and influences > most:
             refuse(f"The given rig has {influences} influences a vertex; {most} is the most.")
-        rig.rest = part("rest", np.float32, "vx", vertices, 3)
+        bodies = self.bodies[0] if self.bodies else None
+        rig.rest = None if given.rest is None else self._rests("rig.rest", given.rest, vertices, bodies)
         if rig.rest is None and (rig.transforms is not None or rig.influence_bones is not None):
             rig.rest = self.rest
             if rig.rest is None:
@@ -214,6 +235,11 @@ class Call:
             rig.fields = self.fields[:count]
             rig.coefficients = np.ascontiguousarray(self.coefficients[:, :count])
         return rig
+
+    @property
+    def bodies(self) -> tuple[int, ...]:
+        """() of one body, (s,) of several subjects"""
+        return () if self.subject is None or self.rest is None else self.rest.shape[:1]
 
     def skeleton_found(self) -> Skeleton:
         return self.room.answer(self.message())
@@ -272,11 +298,12 @@ def _status(number: int) -> int:
 class Room:
     """A skeleton's struct, and the arrays it points into."""
 
-    def __init__(self, bones: int, wishes: Wishes):
+    def __init__(self, bones: int, wishes: Wishes, bodies: tuple[int, ...] = ()):
+        """bodies: () of one, (s,) of several, whose joints are [s][b][3]"""
         self.demanded = pairs("wishes.demanded", wishes.demanded)
         self.forbidden = pairs("wishes.forbidden", wishes.forbidden)
         self.parents, self.kinds, self.mirrors = (np.full(bones, -1, np.int32) for _ in range(3))
-        self.joints, self.axes = (np.zeros((bones, 3)) for _ in range(2))
+        self.joints, self.axes = np.zeros((*bodies, bones, 3)), np.zeros((bones, 3))
         self.angles, self.drifts = (np.zeros(bones) for _ in range(2))
         self.struct = header.sized(
             header.Skeleton,
@@ -301,16 +328,18 @@ class Room:
             self.struct.plane[:] = [real("plane", number, "") for number in numbers]
 
     @classmethod
-    def holding(cls, skeleton: Skeleton, bones: int, stretch: bool, held_joints=None, stiffness=None) -> Room:
+    def holding(
+        cls, skeleton: Skeleton, bones: int, stretch: bool, held_joints=None, stiffness=None, bodies=()
+    ) -> Room:
         """The struct of a skeleton that is known."""
         skeleton = noun("skeleton", skeleton, Skeleton)
         symmetric = skeleton.plane is not None
         wishes = Wishes(skeleton.root, symmetry="given" if symmetric else "none", plane=skeleton.plane)
-        room = cls(bones, wishes)
+        room = cls(bones, wishes, bodies)
         for name, dtype, letters, shape in (
             ("parents", np.int32, "b", (bones,)),
             ("mirrors", np.int32, "b", (bones,)),
-            ("joints", np.float64, "bx", (bones, 3)),
+            ("joints", np.float64, "sbx"[-2 - len(bodies) :], (*bodies, bones, 3)),
             ("axes", np.float64, "bx", (bones, 3)),
             ("angles", np.float64, "b", (bones,)),
             ("drifts", np.float64, "b", (bones,)),

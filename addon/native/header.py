@@ -94,6 +94,8 @@ class Poses(ctypes.Structure):
         ("rest", ctypes.c_void_p),
         ("frames", ctypes.c_void_p),
         ("triangles", ctypes.c_void_p),
+        ("subject_count", ctypes.c_int64),
+        ("subject", ctypes.c_void_p),
     ]
 
 

@@ -99,12 +99,15 @@ def _whole(rig: Rig, purpose: str) -> Rig:
 
 
 @_verb(lambda call, seconds: (call.rig_found(), call.info_found(seconds)))
-def decompose(rest, frames, triangles=None, settings: Settings | None = None, rig: Rig | None = None) -> Call:
+def decompose(
+    rest, frames, triangles=None, settings: Settings | None = None, rig: Rig | None = None, subject=None
+) -> Call:
     """Decomposes the motion into bones: the rig and how it went.
 
-    rest [v][3] or None (a bind shape is made), frames [f][v][3], triangles [t][3] or None.
+    rest [v][3] or None (a bind shape is made), frames [f][v][3], triangles [t][3] or None. Of several bodies
+    with shared weights subject [f] says whose frame it is, and rest, the rig's too, is [s][v][3].
     """
-    call = Call(rest, frames, triangles, settings)
+    call = Call(rest, frames, triangles, settings, subject=subject)
     call.make_room(rig)
     return call
 
@@ -120,29 +123,37 @@ def articulate(
     stretch: bool = False,
     held_joints=None,
     stiffness=None,
+    subject=None,
 ) -> Call:
     """Refits a whole rig so that its bones only turn about the skeleton's joints; roots also move.
 
     Gives the rig, the skeleton and how it went. With `stretch`, joints may slide along the line from their
     parent's joint. held_joints [b]: true where the joint to the parent stays where it is. stiffness [b]:
-    above 0 where that joint does not hold, but is pulled together so strongly.
+    above 0 where that joint does not hold, but is pulled together so strongly. subject as for decompose():
+    every body by itself, about joints of its own, joints [s][b][3], weights and rests held.
     """
-    call = Call(rest, frames, triangles, settings)
+    call = Call(rest, frames, triangles, settings, subject=subject)
     call.make_room(noun("rig", rig, Rig))
-    call.room = Room.holding(skeleton, call.rig.bones, stretch, held_joints, stiffness)
+    call.room = Room.holding(skeleton, call.rig.bones, stretch, held_joints, stiffness, call.bodies)
     return call
 
 
 @_verb(lambda call, _seconds: call.skeleton_found())
-def connect(rig: Rig, triangles=None, wishes: Wishes | None = None, settings: Settings | None = None) -> Call:
-    """Joins the bones of a whole rig to a skeleton."""
+def connect(
+    rig: Rig,
+    triangles=None,
+    wishes: Wishes | None = None,
+    settings: Settings | None = None,
+    subject=None,
+) -> Call:
+    """Joins the bones of a whole rig to a skeleton; of several subjects with joints [s][b][3]."""
     if _whole(rig, "has a skeleton").rest is None:
         refuse("The rig lacks its rest pose: only a whole rig has a skeleton.")
     transforms = as_array("rig.transforms", rig.transforms, np.float64, "fbrc", (None, None, 3, 4))
-    call = Call(rig.rest, None, triangles, settings, frame_count=len(transforms))
+    call = Call(rig.rest, None, triangles, settings, frame_count=len(transforms), subject=subject)
     call.settings.bones = call.settings.influences = 1
     call.make_room(rig.released())
-    call.room = Room(call.rig.bones, noun("wishes", wishes, Wishes, optional=True))
+    call.room = Room(call.rig.bones, noun("wishes", wishes, Wishes, optional=True), call.bodies)
     return call
 
 
@@ -502,12 +513,21 @@ def inspect(rest, frames, triangles, rig: Rig, skeleton: Skeleton, settings: Set
 
 
 @_verb(lambda call, _seconds: call.figures.answer())
-def evaluate(rest, frames, rig: Rig, replay: bool = True, triangles=None, space: Space | None = None) -> Call:
+def evaluate(
+    rest,
+    frames,
+    rig: Rig,
+    replay: bool = True,
+    triangles=None,
+    space: Space | None = None,
+    subject=None,
+) -> Call:
     """Replays the rig and measures it against the frames; replay=False leaves the replayed frames out.
 
-    Only with triangles is there a surface to measure. A space is replayed with the rig.
+    Only with triangles is there a surface to measure. A space is replayed with the rig. subject as for
+    decompose(): errors are then relative to each body's own size.
     """
-    call = Call(rest, frames, triangles, None)
+    call = Call(rest, frames, triangles, None, subject=subject)
     call.settings.bones = call.settings.influences = 1  # room for the rig and no more
     call.make_room(_whole(rig, "can be evaluated").released(), most=header.MAX_BONES)
     call.figures = Figures(call.frames, flag("replay", replay, ""), call.triangles is not None)

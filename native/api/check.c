@@ -26,7 +26,7 @@
 #define MOST_SPARE_BONES 64
 
 _Static_assert(sizeof(void *) == 8, "public structs have fields of 8 bytes");
-_Static_assert(sizeof(ossify_poses) == 7 * 8, "no padding");
+_Static_assert(sizeof(ossify_poses) == 9 * 8, "no padding");
 _Static_assert(sizeof(ossify_progress) == 7 * 8, "no padding");
 _Static_assert(sizeof(ossify_settings) == 25 * 8, "no padding");
 _Static_assert(sizeof(ossify_rig) == 17 * 8, "no padding");
@@ -78,6 +78,38 @@ static int bad_option(ossify_info *info, const char *name, const void *array, si
     return array != NULL && sentence_bad_array(info, name, array, item, "");
 }
 
+static int bad_subjects(ossify_info *info, int reads, const ossify_poses *poses) {
+    if (sentence_bad_range(info, "poses.subject_count", poses->subject_count, 0, OSSIFY_MAX_SUBJECTS)) {
+        return 1;
+    }
+    if (poses->subject_count < 2) {
+        return 0;
+    }
+    if (!(reads & READS_SUBJECTS)) {
+        return BAD(info,
+                   "poses.subject_count is %" PRId64
+                   ": this works on one body at a time; call it for each with its own rest and frames",
+                   poses->subject_count);
+    }
+    if (poses->rest == NULL && reads & READS_REST) {
+        return BAD(info,
+                   "poses.rest is NULL: several subjects need a rest each; one without a neutral pose begins "
+                   "with a mean body and settings.rest_mode OSSIFY_REST_FREE");
+    }
+    if (sentence_bad_array(info, "poses.subject", poses->subject, sizeof(int32_t), "[frame_count]")) {
+        return 1;
+    }
+    for (int64_t f = 0; f < poses->frame_count; f++) {
+        if (poses->subject[f] < 0 || poses->subject[f] >= poses->subject_count) {
+            return BAD(info,
+                       "poses.subject[%" PRId64 "] is %" PRId32 ": with %" PRId64
+                       " subjects it must be 0..%" PRId64,
+                       f, poses->subject[f], poses->subject_count, poses->subject_count - 1);
+        }
+    }
+    return 0;
+}
+
 static int bad_poses(ossify_info *info, int reads, const ossify_poses *poses) {
     return bad_struct(info, "poses", "ossify_poses", poses, sizeof *poses) ||
            sentence_bad_range(info, "poses.vertex_count", poses->vertex_count, 1, MOST_VERTICES) ||
@@ -87,7 +119,8 @@ static int bad_poses(ossify_info *info, int reads, const ossify_poses *poses) {
            (poses->triangle_count > 0 && sentence_bad_array(info, "poses.triangles", poses->triangles,
                                                             sizeof(int32_t), "[triangle_count][3]")) ||
            (reads & READS_FRAMES && sentence_bad_array(info, "poses.frames", poses->frames, sizeof(float),
-                                                       "[frame_count][vertex_count][3]"));
+                                                       "[frame_count][vertex_count][3]")) ||
+           bad_subjects(info, reads, poses);
 }
 
 static int bad_memory(ossify_info *info, const ossify_settings *settings) {

@@ -29,7 +29,7 @@ int64_t check_answer(Call *call, const Verb *verb, const ossify_request *request
 int check_skeleton_plane(ossify_info *info, const ossify_skeleton *skeleton);
 /* Demanded and forbidden edges; 1 also where there is no memory to compare them. */
 int check_skeleton_wishes(Call *call, const ossify_skeleton *skeleton, int64_t bones);
-/* Parents, joints, kinds, axes and mirrors that come in. */
-int check_skeleton_tree(ossify_info *info, const ossify_skeleton *skeleton, int64_t bones);
+/* Parents, joints of as many bodies as there are rests, kinds, axes and mirrors that come in. */
+int check_skeleton_tree(ossify_info *info, const ossify_skeleton *skeleton, int64_t bones, int64_t rests);
 
 #endif

@@ -48,14 +48,16 @@ static int bad_weights(Call *call, const ossify_request *request) {
 }
 
 static int bad_rest(Call *call, const ossify_request *request) {
-    const int64_t i = scan_positions(call, request->rig->rest, 3 * request->poses->vertex_count, LARGEST);
+    const int64_t i = scan_positions(call, request->rig->rest,
+                                     3 * request->poses->vertex_count * call_rests(request->poses), LARGEST);
     if (i < 0) {
         return atomic_load(&call->cancelled);
     }
     return NO_ANSWER(call->info,
                      "no answer was found: vertex %" PRId64
                      " came to rest at %s; scale the mesh to a size near 1 and leave out what is far off",
-                     i / 3, sentence_number((double)request->rig->rest[i]).letters);
+                     i / 3 % request->poses->vertex_count,
+                     sentence_number((double)request->rig->rest[i]).letters);
 }
 
 static int bad_correctives(Call *call, const ossify_request *request) {
@@ -89,8 +91,11 @@ static int bad_space(Call *call, const ossify_request *request) {
 
 static int bad_joints(Call *call, const ossify_request *request) {
     const ossify_skeleton *skeleton = request->skeleton;
-    for (int64_t b = 0; b < request->rig->bones; b++) {
-        const double *c = skeleton->joints + 3 * b, *n = skeleton->axes + 3 * b;
+    const int64_t bones = request->rig->bones;
+    for (int64_t i = 0; i < bones * call_rests(request->poses); i++) {
+        const int64_t b = i % bones;
+        const double *c = skeleton->joints + 3 * (i / bones * skeleton->bone_capacity + b),
+                     *n = skeleton->axes + 3 * b;
         const double far = fmax(fmax(fabs(c[0]), fabs(c[1])), fabs(c[2]));
         if (!(far <= (double)LARGEST) || !isfinite(c[0] + c[1] + c[2] + n[0] + n[1] + n[2]) ||
             !isfinite(skeleton->angles[b] + skeleton->drifts[b])) {

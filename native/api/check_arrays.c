@@ -46,10 +46,19 @@ static int bad_frames(Call *call, int reads, const ossify_request *request) {
                i / frame, i % frame / 3, i % 3, sentence_number(x).letters, (double)LARGEST);
 }
 
-static int bad_positions(Call *call, const char *name, const float *rest, int64_t vertices) {
-    const int64_t i = rest == NULL ? -1 : scan_positions(call, rest, 3 * vertices, LARGEST);
+/* Of one body, or of every subject. */
+static int bad_positions(Call *call, const char *name, const float *rest, const ossify_poses *poses) {
+    const int64_t vertices = poses->vertex_count, rests = call_rests(poses);
+    const int64_t i = rest == NULL ? -1 : scan_positions(call, rest, 3 * vertices * rests, LARGEST);
     if (i < 0) {
         return atomic_load(&call->cancelled);
+    }
+    if (rests > 1) {
+        return BAD(call->info,
+                   "%s[%" PRId64 "][%" PRId64 "][%" PRId64
+                   "] is %s: every position must be finite and within %g; repair the mesh of that subject",
+                   name, i / 3 / vertices, i / 3 % vertices, i % 3, sentence_number((double)rest[i]).letters,
+                   (double)LARGEST);
     }
     return BAD(call->info,
                "%s[%" PRId64 "][%" PRId64
@@ -201,7 +210,7 @@ static int bad_held_groups(Call *call, const ossify_poses *poses, const ossify_r
 
 static int bad_rest(Call *call, int reads, const ossify_request *request) {
     (void)reads;
-    return bad_positions(call, "rest", request->poses->rest, request->poses->vertex_count);
+    return bad_positions(call, "rest", request->poses->rest, request->poses);
 }
 
 /* What is given, or all of it. A rig that starts a solve need be right only where it is held. */
@@ -210,7 +219,7 @@ static int bad_rig(Call *call, int reads, const ossify_request *request) {
     const ossify_rig *rig = request->rig;
     const int solves = reads & READS_GIVEN;
     const int64_t given = solves ? rig->given : OSSIFY_GIVEN_TRANSFORMS | OSSIFY_GIVEN_WEIGHTS;
-    return (given && bad_positions(call, "rig.rest", rig->rest, poses->vertex_count)) ||
+    return (given && bad_positions(call, "rig.rest", rig->rest, poses)) ||
            (given & OSSIFY_GIVEN_TRANSFORMS && bad_transforms(call, reads, request)) ||
            (given & OSSIFY_GIVEN_WEIGHTS && bad_weights(call, poses, rig, solves)) ||
            (solves && given & OSSIFY_GIVEN_WEIGHTS &&
@@ -277,7 +286,8 @@ static int bad_wishes(Call *call, int reads, const ossify_request *request) {
 
 static int bad_tree(Call *call, int reads, const ossify_request *request) {
     (void)reads;
-    return check_skeleton_tree(call->info, request->skeleton, request->rig->bones);
+    return check_skeleton_tree(call->info, request->skeleton, request->rig->bones,
+                               call_rests(request->poses));
 }
 
 typedef struct Reading {

@@ -144,14 +144,15 @@ static int bad_parents(ossify_info *info, const ossify_skeleton *skeleton, int64
     return 0;
 }
 
-static int bad_joints(ossify_info *info, const ossify_skeleton *skeleton, int64_t bones) {
-    for (int64_t i = 0; i < 3 * bones; i++) {
-        if (!(fabs(skeleton->joints[i]) <= (double)LARGEST)) {
+static int bad_joints(ossify_info *info, const ossify_skeleton *skeleton, int64_t bones, int64_t rests) {
+    for (int64_t i = 0; i < 3 * bones * rests; i++) {
+        const int64_t s = i / (3 * bones), at = 3 * s * skeleton->bone_capacity + i % (3 * bones);
+        if (!(fabs(skeleton->joints[at]) <= (double)LARGEST)) {
             return BAD(info,
                        "skeleton.joints[%" PRId64 "][%" PRId64
                        "] is %s: every number must be finite and within "
                        "%g",
-                       i / 3, i % 3, sentence_number(skeleton->joints[i]).letters, (double)LARGEST);
+                       i / 3 % bones, i % 3, sentence_number(skeleton->joints[at]).letters, (double)LARGEST);
         }
     }
     return 0;
@@ -205,8 +206,8 @@ static int bad_stiffness(ossify_info *info, const ossify_skeleton *skeleton, int
     return 0;
 }
 
-int check_skeleton_tree(ossify_info *info, const ossify_skeleton *skeleton, int64_t bones) {
-    return bad_parents(info, skeleton, bones) || bad_joints(info, skeleton, bones) ||
+int check_skeleton_tree(ossify_info *info, const ossify_skeleton *skeleton, int64_t bones, int64_t rests) {
+    return bad_parents(info, skeleton, bones) || bad_joints(info, skeleton, bones, rests) ||
            bad_kinds(info, skeleton, bones) || bad_mirrors(info, skeleton, bones) ||
            bad_stiffness(info, skeleton, bones);
 }

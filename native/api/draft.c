@@ -27,7 +27,7 @@ static void take_rig(Call *call, int reads, const ossify_poses *poses, const oss
         copy_of(call, rig->transforms, 12 * bones * sizeof(double), (given & OSSIFY_GIVEN_TRANSFORMS) != 0);
     copy->influence_bones = copy_of(call, rig->influence_bones, influences * sizeof(int32_t), weights);
     copy->influence_weights = copy_of(call, rig->influence_weights, influences * sizeof(float), weights);
-    copy->rest = copy_of(call, rig->rest, 3 * v * sizeof(float), given != 0);
+    copy->rest = copy_of(call, rig->rest, 3 * v * (size_t)call_rests(poses) * sizeof(float), given != 0);
     if (reads & READS_FIELDS) {
         const size_t n = (size_t)rig->corrective_capacity;
         copy->fields = copy_of(call, rig->fields, 3 * n * v * sizeof(float), n > 0);
@@ -56,31 +56,41 @@ static void keep_rig(const ossify_poses *poses, const ossify_rig *copy, ossify_r
     }
     memcpy(rig->influence_bones, copy->influence_bones, influences * sizeof(int32_t));
     memcpy(rig->influence_weights, copy->influence_weights, influences * sizeof(float));
-    memcpy(rig->rest, copy->rest, 3 * v * sizeof(float));
+    memcpy(rig->rest, copy->rest, 3 * v * (size_t)call_rests(poses) * sizeof(float));
     rig->bones = copy->bones;
     keep_correctives(poses, copy, rig);
 }
 
-static void take_skeleton(Call *call, int reads, int64_t bones, const ossify_skeleton *skeleton,
-                          ossify_skeleton *copy) {
-    const size_t b = (size_t)bones;
+/* How many joints there are: of one body as many as bones, of several with the room between them. */
+static size_t joints_of(const ossify_poses *poses, int64_t bones, const ossify_skeleton *skeleton) {
+    return (size_t)((call_rests(poses) - 1) * skeleton->bone_capacity + bones);
+}
+
+static void take_skeleton(Call *call, int reads, const ossify_request *request, ossify_skeleton *copy) {
+    const ossify_skeleton *skeleton = request->skeleton;
+    const size_t b = (size_t)request->rig->bones;
+    const size_t joints = joints_of(request->poses, request->rig->bones, skeleton);
     const int known = (reads & READS_TREE) != 0;
     *copy = *skeleton;
     copy->parents = copy_of(call, skeleton->parents, b * sizeof(int32_t), known);
     copy->joint_kinds = copy_of(call, skeleton->joint_kinds, b * sizeof(int32_t), known);
     copy->mirrors = copy_of(call, skeleton->mirrors, b * sizeof(int32_t), known);
-    copy->joints = copy_of(call, skeleton->joints, 3 * b * sizeof(double), known);
+    copy->joints = copy_of(call, skeleton->joints, 3 * joints * sizeof(double), known);
     copy->axes = copy_of(call, skeleton->axes, 3 * b * sizeof(double), known);
     copy->angles = copy_of(call, skeleton->angles, b * sizeof(double), known);
     copy->drifts = copy_of(call, skeleton->drifts, b * sizeof(double), known);
 }
 
-static void keep_skeleton(int64_t bones, const ossify_skeleton *copy, ossify_skeleton *skeleton) {
+static void keep_skeleton(const ossify_request *request, const ossify_skeleton *copy) {
+    ossify_skeleton *skeleton = request->skeleton;
+    const int64_t bones = request->rig->bones, wide = 3 * skeleton->bone_capacity;
     const size_t b = (size_t)bones;
     memcpy(skeleton->parents, copy->parents, b * sizeof(int32_t));
     memcpy(skeleton->joint_kinds, copy->joint_kinds, b * sizeof(int32_t));
     memcpy(skeleton->mirrors, copy->mirrors, b * sizeof(int32_t));
-    memcpy(skeleton->joints, copy->joints, 3 * b * sizeof(double));
+    for (int64_t s = 0; s < call_rests(request->poses); s++) {
+        memcpy(skeleton->joints + s * wide, copy->joints + s * wide, 3 * b * sizeof(double));
+    }
     memcpy(skeleton->axes, copy->axes, 3 * b * sizeof(double));
     memcpy(skeleton->angles, copy->angles, b * sizeof(double));
     memcpy(skeleton->drifts, copy->drifts, b * sizeof(double));
@@ -110,7 +120,7 @@ int draft_take(Call *call, const Verb *verb, const ossify_request *request, Draf
         draft->request.rig = &draft->rig;
     }
     if (verb->writes & WRITES_SKELETON) {
-        take_skeleton(call, verb->reads, request->rig->bones, request->skeleton, &draft->skeleton);
+        take_skeleton(call, verb->reads, request, &draft->skeleton);
         draft->request.skeleton = &draft->skeleton;
     }
     if (verb->writes & WRITES_SPACE) {
@@ -125,7 +135,7 @@ void draft_keep(const Verb *verb, const Draft *draft, const ossify_request *requ
         keep_rig(request->poses, &draft->rig, request->rig);
     }
     if (verb->writes & WRITES_SKELETON) {
-        keep_skeleton(request->rig->bones, &draft->skeleton, request->skeleton);
+        keep_skeleton(request, &draft->skeleton);
     }
     if (verb->writes & WRITES_SPACE) {
         keep_space(request->poses, &draft->space, request->space);

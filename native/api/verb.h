@@ -17,7 +17,8 @@ enum {
     READS_FIELDS = 1 << 8, /* of the rig its correctives; without it a verb that measures must come without */
     READS_COEFFICIENTS = 1 << 9, /* and how much of each */
     READS_SPACE = 1 << 10,       /* the space, if there is one that is given; measuring has it in */
-    READS_DENSE = 1 << 11        /* weights of any number of bones a vertex */
+    READS_DENSE = 1 << 11,       /* weights of any number of bones a vertex */
+    READS_SUBJECTS = 1 << 12 /* poses of several subjects; without it a verb works on one body at a time */
 };
 
 /* What a verb writes. The rig and the skeleton that it gets are drafts: the caller's are written, draft.c, once they

@@ -16,16 +16,21 @@
 #include "unwrap/unwrap.h"
 
 static int64_t run_decompose(Call *call, const ossify_request *request) {
-    return decompose(call, request->poses, request->rig);
+    return call_rests(request->poses) > 1 ? subjects_decompose(call, request->poses, request->rig)
+                                          : decompose(call, request->poses, request->rig);
 }
 
 static int64_t run_connect(Call *call, const ossify_request *request) {
     call_stage(call, OSSIFY_STAGE_SKELETON);
-    return skeleton_connect(call, request->poses, request->rig, request->skeleton);
+    return call_rests(request->poses) > 1
+               ? subjects_connect(call, request->poses, request->rig, request->skeleton)
+               : skeleton_connect(call, request->poses, request->rig, request->skeleton);
 }
 
 static int64_t run_articulate(Call *call, const ossify_request *request) {
-    return articulate(call, request->poses, request->rig, request->skeleton);
+    return call_rests(request->poses) > 1
+               ? subjects_articulate(call, request->poses, request->rig, request->skeleton)
+               : articulate(call, request->poses, request->rig, request->skeleton);
 }
 
 static int64_t run_bone_costs(Call *call, const ossify_request *request) {
@@ -99,29 +104,32 @@ static const Verb VERBS[OSSIFY_VERBS] = {
     [OSSIFY_DECOMPOSE] =
         {
             .name = "decompose",
-            .reads = READS_SETTINGS | READS_REST | READS_FRAMES | READS_TRIANGLES | READS_GIVEN,
+            .reads =
+                READS_SETTINGS | READS_REST | READS_FRAMES | READS_TRIANGLES | READS_GIVEN | READS_SUBJECTS,
             .writes = WRITES_RIG | MEASURES,
+            .refuses = subjects_refuses_sharing,
             .run = run_decompose,
         },
     [OSSIFY_EVALUATE] =
         {
             .name = "evaluate",
             .reads = READS_REST | READS_FRAMES | READS_TRIANGLES | READS_RIG | READS_FIELDS |
-                     READS_COEFFICIENTS | READS_SPACE | READS_DENSE,
+                     READS_COEFFICIENTS | READS_SPACE | READS_DENSE | READS_SUBJECTS,
             .writes = WRITES_EVALUATION | MEASURES,
         },
     [OSSIFY_CONNECT] =
         {
             .name = "connect",
-            .reads = READS_SETTINGS | READS_TRIANGLES | READS_RIG | READS_WISHES,
+            .reads = READS_SETTINGS | READS_TRIANGLES | READS_RIG | READS_WISHES | READS_SUBJECTS,
             .writes = WRITES_SKELETON,
+            .refuses = subjects_refuses_connect,
             .run = run_connect,
         },
     [OSSIFY_ARTICULATE] =
         {
             .name = "articulate",
             .reads = READS_SETTINGS | READS_REST | READS_FRAMES | READS_TRIANGLES | READS_GIVEN | READS_RIG |
-                     READS_TREE,
+                     READS_TREE | READS_SUBJECTS,
             .writes = WRITES_RIG | WRITES_SKELETON | MEASURES,
             .refuses = articulate_refuses,
             .run = run_articulate,

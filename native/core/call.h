@@ -23,6 +23,10 @@ typedef struct Call {
     int written;          /* 1 once the rig is written: a wish to cancel comes too late */
 } Call;
 
+/* How many rest poses there are: one of each subject. */
+static inline int64_t call_rests(const ossify_poses *poses) {
+    return poses->subject_count > 1 ? poses->subject_count : 1;
+}
 /* Takes memory and threads; 0, or the status that says what could not be had. call_end follows in any case. */
 int64_t call_begin(Call *call, const ossify_settings *settings, ossify_info *info);
 /* Tells the watcher where the call is; returns 1 when the call must end now (cancelled).

@@ -10,6 +10,9 @@
  * al. 2010). The given rest is the poses'; without one, it is the rig's. A rest without size counts as
  * size 1.
  *
+ * Of several subjects every frame is replayed from the rest of its own, and errors are relative to each one's own size;
+ * how well rests are kept is measured of the first.
+ *
  * What distances do not tell, how well the surface is kept, is measured beside it (surface.c).
  *
  * Written to be read, from the definition; the solver's moments are checked against it, so it shares
@@ -53,10 +56,15 @@ struct Measure {
     double (*abreast)[ABREAST]; /* [b][12] their transforms */
     double coefficients[OSSIFY_MAX_CORRECTIVES][ABREAST];
     const float *x[ABREAST]; /* [v][3] their positions */
+    const float *p[ABREAST]; /* [v][3] and the rests of their subjects */
     Surface *surface;        /* and how well it is kept in them, */
     float *seen;             /* [v][2][3][ABREAST] by x and y - x; NULL: there is none */
     double counts[ABREAST];  /* 1; 0 past the last frame, whose positions stand there again */
 };
+
+static int64_t subject_of(const ossify_poses *poses, int64_t f) {
+    return call_rests(poses) > 1 ? poses->subject[f] : 0;
+}
 
 /* What the frames at hand are read from: their transforms number by number abreast. */
 static void put_abreast(Measure *measure) {
@@ -66,6 +74,7 @@ static void put_abreast(Measure *measure) {
         const int64_t f = there ? measure->first_frame + g : measure->end_frame - 1;
         measure->counts[g] = (double)there;
         measure->x[g] = measure->poses->frames + 3 * f * measure->poses->vertex_count;
+        measure->p[g] = rig->rest + 3 * subject_of(measure->poses, f) * measure->poses->vertex_count;
         for (int64_t i = 0; i < 12 * rig->bones; i++) {
             measure->abreast[i][g] = there ? rig->transforms[12 * f * rig->bone_capacity + i] : 0;
         }
@@ -93,8 +102,11 @@ INSIDE void follow(const ossify_rig *rig, int64_t v, Followed *followed) {
 INSIDE void correct_rest(const Measure *measure, int64_t v, Followed *followed) {
     const ossify_rig *rig = measure->rig;
     for (int a = 0; a < 3; a++) {
-        for (int g = 0; g < ABREAST; g++) {
+        for (int g = 0; g < ABREAST && call_rests(measure->poses) == 1; g++) {
             followed->p[a][g] = (double)rig->rest[3 * v + a];
+        }
+        for (int g = 0; g < ABREAST && call_rests(measure->poses) > 1; g++) {
+            followed->p[a][g] = (double)measure->p[g][3 * v + a];
         }
         for (int64_t n = 0; n < rig->correctives; n++) {
             const double field = (double)rig->fields[3 * (n * measure->poses->vertex_count + v) + a];
@@ -309,6 +321,31 @@ static void write_errors(const Measure *measure, ossify_evaluation *evaluation) 
     }
 }
 
+/* By which size a mean square distance is what each subject's own size makes of its frames. */
+static double common_size(double mean2, double relative2, double size2) {
+    return mean2 > 0 && relative2 > 0 ? sqrt(mean2 / relative2) : sqrt(size2);
+}
+
+/* Radius and diagonal; of several subjects those by which the error is as large as each one's own says. */
+static void size_up(const Measure *measure, const float *rest, double mean2, ossify_evaluation *evaluation) {
+    const ossify_poses *poses = measure->poses;
+    const int64_t rests = call_rests(poses);
+    double diagonal = 0, radius = 0, by_diagonal = 0, by_radius = 0;
+    for (int64_t s = 0; s < rests; s++) {
+        const float *own = rest + 3 * s * poses->vertex_count;
+        diagonal = box_diagonal(own, poses->vertex_count);
+        radius = sphere_smallest(own, poses->vertex_count).radius;
+        for (int64_t f = 0; f < poses->frame_count && rests > 1; f++) {
+            const double part = subject_of(poses, f) == s ? measure->frame_sum[f] : 0;
+            by_diagonal += part / (diagonal > 0 ? diagonal * diagonal : 1);
+            by_radius += part / (radius > 0 ? radius * radius : 1);
+        }
+    }
+    const double n = (double)poses->vertex_count * (double)poses->frame_count;
+    evaluation->diagonal = rests > 1 ? common_size(mean2, by_diagonal / n, diagonal * diagonal) : diagonal;
+    evaluation->radius = rests > 1 ? common_size(mean2, by_radius / n, radius * radius) : radius;
+}
+
 static void write_figures(const Measure *measure, ossify_evaluation *evaluation) {
     const ossify_poses *poses = measure->poses;
     const float *rest = poses->rest != NULL ? poses->rest : measure->rig->rest;
@@ -323,8 +360,7 @@ static void write_figures(const Measure *measure, ossify_evaluation *evaluation)
             worst = measure->worst[c];
         }
     }
-    evaluation->radius = sphere_smallest(rest, poses->vertex_count).radius;
-    evaluation->diagonal = box_diagonal(rest, poses->vertex_count);
+    size_up(measure, rest, mean2, evaluation);
     evaluation->erms = 1000 * sqrt(mean2 / 3) / (evaluation->radius > 0 ? evaluation->radius : 1);
     evaluation->rms = sqrt(mean2);
     evaluation->maximum = sqrt(worst.distance2);
@@ -337,7 +373,7 @@ static double rest_off(const Measure *measure, int64_t i) {
     const ossify_space *space = measure->space;
     double off = (double)measure->rig->rest[i] - (double)measure->poses->rest[i];
     for (int64_t k = 0; space != NULL && k < space->influences; k++) {
-        const int64_t slot = i / 3 * space->influences + k;
+        const int64_t slot = i / 3 % measure->poses->vertex_count * space->influences + k;
         off += space->bones[slot] < 0 ? 0 : (double)space->corrections[4 * slot + i % 3];
     }
     return off;
@@ -347,11 +383,12 @@ static double rest_off(const Measure *measure, int64_t i) {
 static double rest_moved(const Measure *measure) {
     const ossify_poses *poses = measure->poses;
     double sum = 0;
-    for (int64_t i = 0; i < 3 * poses->vertex_count && poses->rest != NULL; i++) {
+    const int64_t all = poses->vertex_count * call_rests(poses);
+    for (int64_t i = 0; i < 3 * all && poses->rest != NULL; i++) {
         const double d = rest_off(measure, i);
         sum += d * d;
     }
-    return sqrt(sum / (double)poses->vertex_count);
+    return sqrt(sum / (double)all);
 }
 
 /* The surface in all frames, then in the rest pose, if there is one to compare with. */

@@ -8,17 +8,29 @@
  * The maximal spanning tree is then demanded of skeleton/skeleton.c, which finds the root from all frames. A joint of a
  * subject is where its two bones hold it best; as far as its own motion does not say, it is where the others have it: those
  * who move it teach a regressor (regressor.c; one alone, local_frame.c), whose answer is the anchor of a second round. */
-#include "subjects/joined.h"
-
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
+#include "core/sentence.h"
 #include "skeleton/joint.h"
 #include "skeleton/skeleton.h"
 #include "subjects/local_frame.h"
 #include "subjects/regressor.h"
+#include "subjects/subjects.h"
 
 static const double TELLS = 0.1; /* of who tells most: who tells less is told */
+
+typedef struct Joining {
+    const ossify_poses *poses;
+    const ossify_rig *rig;
+    ossify_skeleton *skeleton; /* out */
+    const int32_t *subject;    /* [f] */
+    int subjects;
+    float *rest;      /* [s][v][3] */
+    int32_t *parents; /* [bones] out */
+    double *joints;   /* [s][bone_capacity][3] out */
+} Joining;
 
 typedef struct Bodies {
     Call *call;
@@ -148,6 +160,19 @@ static int span(Bodies *bodies) {
     return 1;
 }
 
+/* What is demanded comes first and what is forbidden last. */
+static void heed(Bodies *bodies) {
+    const ossify_skeleton *skeleton = bodies->joining->skeleton;
+    const int64_t n = bodies->joining->rig->bones;
+    for (int64_t i = 0; i < skeleton->demanded_count + skeleton->forbidden_count; i++) {
+        const int demanded = i < skeleton->demanded_count;
+        const int32_t *pair =
+            demanded ? skeleton->demanded + 2 * i : skeleton->forbidden + 2 * (i - skeleton->demanded_count);
+        bodies->score[pair[0] * n + pair[1]] = bodies->score[pair[1] * n + pair[0]] =
+            demanded ? INFINITY : -1;
+    }
+}
+
 static int score_all(Bodies *bodies) {
     const int n = (int)bodies->joining->rig->bones;
     for (int b = 0; b < n; b++) {
@@ -158,41 +183,36 @@ static int score_all(Bodies *bodies) {
             bodies->score[b * n + c] = bodies->score[c * n + b] = score(bodies, b, c);
         }
     }
+    heed(bodies);
     return span(bodies);
 }
 
-/* Root and parents, from all frames. */
+/* Root, parents and what joints are like, from all frames. */
 static int64_t hang(Bodies *bodies) {
     Joining *joining = bodies->joining;
-    Arena *arena = &bodies->call->arena;
-    const size_t n = (size_t)joining->rig->bones;
     ossify_rig rig = *joining->rig;
-    rig.rest = joining->rest;
-    ossify_skeleton skeleton = {.struct_size = sizeof skeleton,
-                                .bone_capacity = joining->rig->bones,
-                                .root = -1,
-                                .demanded_count = joining->rig->bones - 1,
-                                .demanded = bodies->edge,
-                                .parents = arena_take(arena, n, sizeof(int32_t)),
-                                .joint_kinds = arena_take(arena, n, sizeof(int32_t)),
-                                .mirrors = arena_take(arena, n, sizeof(int32_t)),
-                                .joints = arena_take(arena, 3 * n, sizeof(double)),
-                                .axes = arena_take(arena, 3 * n, sizeof(double)),
-                                .angles = arena_take(arena, n, sizeof(double)),
-                                .drifts = arena_take(arena, n, sizeof(double))};
-    if (arena->failed) {
+    ossify_poses poses = *joining->poses;
+    ossify_skeleton skeleton = *joining->skeleton;
+    rig.rest = joining->rest; /* that of the first */
+    poses.subject_count = 0;
+    skeleton.demanded_count = joining->rig->bones - 1;
+    skeleton.demanded = bodies->edge;
+    skeleton.forbidden_count = 0;
+    skeleton.joints = arena_take(&bodies->call->arena, 3 * (size_t)rig.bones, sizeof(double));
+    if (skeleton.joints == NULL) {
         return OSSIFY_OUT_OF_MEMORY;
     }
-    const int64_t status = skeleton_connect(bodies->call, joining->poses, &rig, &skeleton);
+    const int64_t status = skeleton_connect(bodies->call, &poses, &rig, &skeleton);
     if (status >= 0) {
-        memcpy(joining->parents, skeleton.parents, n * sizeof(int32_t));
-        joining->root = skeleton.root;
+        joining->skeleton->root = skeleton.root;
+        joining->skeleton->symmetry = skeleton.symmetry;
+        memcpy(joining->skeleton->plane, skeleton.plane, sizeof skeleton.plane);
     }
     return status;
 }
 
 static double *joint_of(const Joining *joining, int s, int b) {
-    return joining->joints + 3 * ((int64_t)s * joining->rig->bone_capacity + b);
+    return joining->joints + 3 * ((int64_t)s * joining->skeleton->bone_capacity + b);
 }
 
 /* `anchor`: where the joint should be, in the caller's coordinates; NULL: amid what both bones move. */
@@ -281,8 +301,24 @@ static void place_joints(Bodies *bodies) {
     }
 }
 
-int64_t joined_find(Call *call, Joining *joining) {
-    Bodies bodies = {.call = call, .joining = joining};
+int subjects_refuses_connect(const ossify_request *request, ossify_info *info) {
+    if (call_rests(request->poses) > 1 && request->skeleton->forest) {
+        return BAD(info, "skeleton.forest is 1: several subjects share one tree; set it to 0");
+    }
+    return 0;
+}
+
+int64_t subjects_connect(Call *call, const ossify_poses *poses, const ossify_rig *rig,
+                         ossify_skeleton *skeleton) {
+    Joining joining = {.poses = poses,
+                       .rig = rig,
+                       .skeleton = skeleton,
+                       .subject = poses->subject,
+                       .subjects = (int)call_rests(poses),
+                       .rest = rig->rest,
+                       .parents = skeleton->parents,
+                       .joints = skeleton->joints};
+    Bodies bodies = {.call = call, .joining = &joining};
     if (!make_bodies(&bodies) || !score_all(&bodies)) {
         return call_ended(call);
     }

@@ -34,12 +34,10 @@ static int make_people(Merge *merge) {
     const size_t numbers = 3 * (size_t)poses.vertex_count, frames = (size_t)poses.frame_count;
     const size_t subjects = (size_t)merging->subject_count;
     float *x = arena_take(arena, numbers * (frames + subjects), sizeof *x);
-    int32_t *one = arena_take(arena, frames + subjects, sizeof *one);
-    const PeopleBodies bodies = {1, poses.rest, one};
-    if (arena->failed) {
+    const PeopleBodies bodies = {1, poses.rest, NULL};
+    if (x == NULL) {
         return 0;
     }
-    memset(one, 0, (frames + subjects) * sizeof *one);
     memcpy(x, poses.frames, numbers * frames * sizeof *x);
     memcpy(x + numbers * frames, merging->subject_rest, numbers * subjects * sizeof *x);
     poses.frames = x;

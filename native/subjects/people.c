@@ -74,8 +74,13 @@ int people_make(Call *call, const ossify_poses *poses, const PeopleBodies *bodie
                        .subject = bodies->subject};
     take(&call->arena, people);
     int *same = arena_take(&call->arena, (size_t)people->vertices, sizeof *same);
+    int32_t *one = arena_take(&call->arena, (size_t)people->frames, sizeof *one);
     if (call->arena.failed || call_poll(call, -1)) {
         return 0;
+    }
+    if (bodies->subject == NULL) { /* all frames are of the one body */
+        memset(one, 0, (size_t)people->frames * sizeof *one);
+        people->subject = one;
     }
     read_bodies(bodies, people);
     read_frames(poses, people);

@@ -31,7 +31,7 @@ typedef struct People {
 typedef struct PeopleBodies {
     int count;
     const float *rest;      /* [count][v][3] */
-    const int32_t *subject; /* [f] */
+    const int32_t *subject; /* [f]; NULL: all of the first */
 } PeopleBodies;
 
 /* 0 when the call must end. */

@@ -5,7 +5,6 @@
  * (align.c; the paper takes one that it averages from relative rotations). Scale comes in by a descent from there. With
  * weights and rest held, the bones of other bodies are solved alone. */
 #include <inttypes.h>
-#include <string.h>
 
 #include "core/sentence.h"
 #include "solve/decompose.h"
@@ -61,14 +60,9 @@ static int64_t descend(Call *call, const ossify_poses *poses, ossify_rig *rig, c
                        const ossify_shaping *shaping) {
     const int frames = (int)poses->frame_count;
     const int influences = (int)(shaping->held ? rig->influences : call->settings->influences);
-    int32_t *one = arena_take(&call->arena, (size_t)frames, sizeof *one);
-    const PeopleBodies bodies = {1, rest, one};
+    const PeopleBodies bodies = {1, rest, NULL};
     People people;
     Rounds rounds;
-    if (one == NULL) {
-        return OSSIFY_OUT_OF_MEMORY;
-    }
-    memset(one, 0, (size_t)frames * sizeof *one);
     call_stage(call, OSSIFY_STAGE_REFINE);
     if (!people_make(call, poses, &bodies, influences, &people) ||
         !people_take_bones(&people, (int)rig->bones) || !rounds_take(&people, &rounds)) {

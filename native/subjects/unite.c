@@ -1,22 +1,12 @@
-/* unite.c - one rig for several subjects: weights and tree are shared, transforms belong to a frame, rest poses and joints
- * to a subject (Hasler et al. 2010, sections 3.1 to 3.5).
- *
- * The paper clusters the relative motions of all subjects. Here bones are found as for one subject (solve/decompose.c),
- * twice: from the subject that moves most, whose frames are exact, and from all frames carried onto its body (carry.c),
- * which know parts that others move. From both the descent goes on over all frames with each subject's own rest,
- * transforms (turns.c), weights and, unless it is fixed, the rest (shares.c) in turns; the one of less error stays. */
+/* unite.c - one rig for several subjects (shared.c), joined to one tree with joints of each (joined.c), in one call: the
+ * subjects stand beside the poses, which then know of one alone. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
+#include "core/evaluate.h"
 #include "core/sentence.h"
-#include "math/sphere.h"
-#include "solve/decompose.h"
-#include "subjects/carry.h"
-#include "subjects/joined.h"
-#include "subjects/rounds.h"
 #include "subjects/subjects.h"
-#include "subjects/turns.h"
 
 #define LARGEST_REST 1e30 /* as positions may be */
 
@@ -77,218 +67,74 @@ static int bad_rest(ossify_info *info, const ossify_subjects *subjects, int64_t 
     return 0;
 }
 
-/* All that is solved. */
-typedef struct Kept {
-    int bones;
-    double error;
-    int *bone;
-    double *weight, *transform, *rest;
-} Kept;
-
-typedef struct Union {
-    Call *call;
-    const ossify_poses *poses;
-    const ossify_rig *rig;
-    People people;
-    Rounds rounds;
-    Kept best;
-    float *frames; /* [f][v][3] of a start */
-    float *rest;   /* [v][3] likewise */
-} Union;
-
-static int take_union(Union *all, int capacity) {
-    Arena *arena = &all->call->arena;
-    People *people = &all->people;
-    const size_t v = (size_t)people->vertices, slots = v * (size_t)people->influences;
-    const size_t moves = 12 * (size_t)people->frames * (size_t)capacity;
-    if (!people_take_bones(people, capacity)) {
-        return 0;
-    }
-    all->best = (Kept){.error = INFINITY,
-                       .bone = arena_take(arena, slots, sizeof(int)),
-                       .weight = arena_take(arena, slots, sizeof(double)),
-                       .transform = arena_take(arena, moves, sizeof(double)),
-                       .rest = arena_take(arena, 3 * v * (size_t)people->subjects, sizeof(double))};
-    all->frames = arena_take(arena, 3 * v * (size_t)people->frames, sizeof(float));
-    all->rest = arena_take(arena, 3 * v, sizeof(float));
-    return rounds_take(people, &all->rounds);
+/* A skeleton with joints of every subject; 0 when memory is out. */
+static int take_skeleton(Arena *arena, int64_t subjects, int64_t capacity, ossify_skeleton *skeleton) {
+    const size_t b = (size_t)capacity;
+    *skeleton = (ossify_skeleton){.struct_size = sizeof *skeleton,
+                                  .bone_capacity = capacity,
+                                  .root = -1,
+                                  .parents = arena_take(arena, b, sizeof(int32_t)),
+                                  .joint_kinds = arena_take(arena, b, sizeof(int32_t)),
+                                  .mirrors = arena_take(arena, b, sizeof(int32_t)),
+                                  .joints = arena_take(arena, 3 * b * (size_t)subjects, sizeof(double)),
+                                  .axes = arena_take(arena, 3 * b, sizeof(double)),
+                                  .angles = arena_take(arena, b, sizeof(double)),
+                                  .drifts = arena_take(arena, b, sizeof(double))};
+    return !arena->failed;
 }
 
-static void keep_best(Union *all) {
-    const People *people = &all->people;
-    const size_t slots = (size_t)people->vertices * (size_t)people->influences;
-    const double error = people_error(people);
-    if (!(error < all->best.error)) {
-        return;
-    }
-    all->best.error = error;
-    all->best.bones = people->bones;
-    memcpy(all->best.bone, people->bone, slots * sizeof(int));
-    memcpy(all->best.weight, people->weight, slots * sizeof(double));
-    memcpy(all->best.transform, people->transform,
-           12 * (size_t)people->frames * (size_t)people->bones * sizeof(double));
-    memcpy(all->best.rest, people->rest,
-           3 * (size_t)people->vertices * (size_t)people->subjects * sizeof(double));
-}
-
-/* From the weights at hand; 0 when the call must end. */
-static int descend(Union *all) {
-    if (!rounds_descend(&all->rounds)) {
-        return 0;
-    }
-    keep_best(all);
-    return 1;
-}
-
-/* Bones of the frames at hand, as of one body. */
-static int64_t start_from(Union *all, int frames) {
-    Arena *arena = &all->call->arena;
-    People *people = &all->people;
-    const ossify_settings *settings = all->call->settings;
-    const size_t v = (size_t)people->vertices, k = (size_t)settings->influences;
-    ArenaPiece *mark = arena_mark(arena);
-    ossify_poses poses = *all->poses;
-    ossify_rig rig = {
-        .struct_size = sizeof rig, .bone_capacity = settings->bones, .influences = settings->influences};
-    poses.rest = all->rest;
-    poses.frames = all->frames;
-    poses.frame_count = frames;
-    rig.transforms = arena_take(arena, 12 * (size_t)frames * (size_t)settings->bones, sizeof(double));
-    rig.influence_bones = arena_take(arena, v * k, sizeof(int32_t));
-    rig.influence_weights = arena_take(arena, v * k, sizeof(float));
-    rig.rest = arena_take(arena, 3 * v, sizeof(float));
-    const int64_t status = arena->failed ? OSSIFY_OUT_OF_MEMORY : decompose(all->call, &poses, &rig);
+static int64_t tell(Call *call, Measure *measure, const ossify_poses *poses, const ossify_rig *rig) {
+    ossify_evaluation evaluation = {.struct_size = sizeof evaluation};
+    call_stage(call, OSSIFY_STAGE_FINISH);
+    const int64_t status = evaluate(call, measure, poses, rig, NULL, &evaluation);
     if (status >= 0) {
-        people_read_weights(&rig, people);
+        evaluate_tell(call->info, rig->bones, &evaluation);
     }
-    arena_return(arena, mark);
-    call_stage(all->call, OSSIFY_STAGE_REFINE);
-    return status < 0 ? status : descend(all) ? OSSIFY_CONVERGED : call_ended(all->call);
+    return status;
 }
 
-static int gather_frames(Union *all, int subject) {
-    const People *people = &all->people;
-    const size_t numbers = 3 * (size_t)people->vertices;
-    int count = 0;
-    for (int f = 0; f < people->frames; f++) {
-        if (people->subject[f] == subject) {
-            memcpy(all->frames + (size_t)count++ * numbers, people->x + (size_t)f * numbers,
-                   numbers * sizeof(float));
-        }
-    }
-    return count;
-}
-
-static int64_t find_bones(Union *all) {
-    const People *people = &all->people;
-    const size_t numbers = 3 * (size_t)people->vertices;
-    const int richest = carry_richest(people);
-    for (size_t i = 0; i < numbers; i++) {
-        all->rest[i] = (float)people->given[(size_t)richest * numbers + i];
-    }
-    const int64_t status = start_from(all, gather_frames(all, richest));
-    if (status < 0 || people->subjects == 1) {
-        return status;
-    }
-    carry_frames(people, richest, all->frames);
-    return atomic_load(&all->call->cancelled) ? OSSIFY_CANCELLED : start_from(all, people->frames);
-}
-
-static void take_best(Union *all) {
-    People *people = &all->people;
-    people->bones = all->best.bones;
-    people->bone = all->best.bone;
-    people->weight = all->best.weight;
-    people->transform = all->best.transform;
-    people->rest = all->best.rest;
-}
-
-/* By each subject's own size. */
-static void tell(const People *people, const ossify_subjects *subjects, ossify_info *info) {
-    const double n = (double)people->vertices * people->frames;
-    double squares = 0;
-    for (int s = 0; s < people->subjects; s++) {
-        const float *rest = subjects->rest + 3 * (int64_t)s * people->vertices;
-        const double radius = sphere_smallest(rest, people->vertices).radius * people->unit[s];
-        for (int f = 0; f < people->frames; f++) {
-            squares += people->subject[f] == s ? people->error[f] / (radius > 0 ? radius * radius : 1) : 0;
-        }
-    }
-    info->bones = people->bones;
-    info->rms_percent = 100 * sqrt(people_error(people) / n);
-    info->erms = 1000 * sqrt(squares / (3 * n));
-}
-
-static int64_t join(Union *all, const ossify_subjects *subjects, const ossify_rig *rig, float *rest,
-                    Joining *joining) {
-    Arena *arena = &all->call->arena;
-    const size_t capacity = (size_t)rig->bone_capacity;
-    *joining = (Joining){.poses = all->poses,
-                         .rig = rig,
-                         .subject = subjects->subject,
-                         .subjects = (int)subjects->count,
-                         .rest = rest,
-                         .root = -1,
-                         .parents = arena_take(arena, capacity, sizeof(int32_t)),
-                         .joints = arena_take(arena, 3 * capacity * (size_t)subjects->count, sizeof(double))};
-    if (arena->failed) {
-        return OSSIFY_OUT_OF_MEMORY;
-    }
-    call_stage(all->call, OSSIFY_STAGE_SKELETON);
-    return subjects->joined ? joined_find(all->call, joining) : OSSIFY_CONVERGED;
-}
-
-static void write_united(const Joining *joining, const ossify_subjects *subjects, ossify_united *united) {
-    const size_t capacity = (size_t)joining->rig->bone_capacity, bones = (size_t)joining->rig->bones;
+static void write_united(const ossify_poses *poses, const ossify_rig *rig, const ossify_skeleton *skeleton,
+                         const ossify_subjects *subjects, ossify_united *united) {
     const size_t count = (size_t)subjects->count;
-    memcpy(united->rest, joining->rest, 3 * count * (size_t)joining->poses->vertex_count * sizeof(float));
-    united->root = joining->root;
+    memcpy(united->rest, rig->rest, 3 * count * (size_t)poses->vertex_count * sizeof(float));
+    united->root = subjects->joined ? skeleton->root : -1;
     if (subjects->joined) {
-        memcpy(united->parents, joining->parents, bones * sizeof(int32_t));
-        memcpy(united->joints, joining->joints, 3 * count * capacity * sizeof(double));
+        memcpy(united->parents, skeleton->parents, (size_t)rig->bones * sizeof(int32_t));
+        memcpy(united->joints, skeleton->joints, 3 * count * (size_t)rig->bone_capacity * sizeof(double));
     }
 }
 
 int64_t subjects_unite(Call *call, const ossify_poses *poses, ossify_rig *rig,
                        const ossify_subjects *subjects, ossify_united *united) {
-    const ossify_settings *settings = call->settings;
-    Union all = {.call = call, .poses = poses, .rig = rig};
-    const PeopleBodies bodies = {(int)subjects->count, subjects->rest, subjects->subject};
-    Joining joining;
-    const int given = (rig->given & OSSIFY_GIVEN_WEIGHTS) != 0;
-    const int capacity = (int)(given && rig->bones > settings->bones ? rig->bones : settings->bones);
-    float *rest = arena_take(&call->arena, 3 * (size_t)(subjects->count * poses->vertex_count), sizeof *rest);
+    const size_t all = 3 * (size_t)(subjects->count * poses->vertex_count);
+    ossify_poses own = *poses;
+    ossify_rig shared = *rig;
+    ossify_skeleton skeleton;
+    own.subject_count = subjects->count;
+    own.subject = subjects->subject;
+    own.rest = subjects->rest;
     if (bad_rest(call->info, subjects, poses->vertex_count)) {
         return OSSIFY_BAD_ARGUMENT;
     }
-    if (rest == NULL || !people_make(call, poses, &bodies, (int)settings->influences, &all.people) ||
-        !take_union(&all, capacity)) {
-        return call_ended(call);
+    Measure *measure = evaluate_take(call, &own, rig->bone_capacity);
+    shared.rest = arena_take(&call->arena, all, sizeof *shared.rest);
+    if (measure == NULL || shared.rest == NULL ||
+        !take_skeleton(&call->arena, subjects->count, rig->bone_capacity, &skeleton)) {
+        return OSSIFY_OUT_OF_MEMORY;
     }
-    if (given) {
-        people_read_weights(rig, &all.people);
-        call_stage(call, OSSIFY_STAGE_REFINE);
+    memcpy(shared.rest, subjects->rest, all * sizeof *shared.rest);
+    const int64_t status = subjects_decompose(call, &own, &shared);
+    int64_t then = status < 0 ? status : tell(call, measure, &own, &shared);
+    if (then >= 0 && subjects->joined) {
+        call_stage(call, OSSIFY_STAGE_SKELETON);
+        then = subjects_connect(call, &own, &shared, &skeleton);
     }
-    int64_t status = !given ? find_bones(&all) : descend(&all) ? OSSIFY_CONVERGED : call_ended(call);
-    if (status < 0) {
-        return status;
+    if (then < 0) {
+        return then;
     }
-    take_best(&all);
-    turns_update(&all.people, all.rounds.room, 0, 0);
-    rig->bones = all.people.bones;
-    people_write_transforms(&all.people, all.people.frames, rig);
-    people_write_weights(&all.people, rig);
-    if (settings->rest_mode == OSSIFY_REST_FIXED) {
-        memcpy(rest, subjects->rest, 3 * (size_t)(subjects->count * poses->vertex_count) * sizeof *rest);
-    } else {
-        people_write_rests(&all.people, rest);
-    }
-    memcpy(rig->rest, rest, 3 * (size_t)poses->vertex_count * sizeof *rest);
-    status = join(&all, subjects, rig, rest, &joining);
-    if (status < 0) {
-        return status;
-    }
-    tell(&all.people, subjects, call->info);
-    write_united(&joining, subjects, united);
-    return all.rounds.left_over ? OSSIFY_OUT_OF_ITERATIONS : OSSIFY_CONVERGED;
+    rig->bones = shared.bones;
+    memcpy(rig->rest, shared.rest, 3 * (size_t)poses->vertex_count * sizeof *rig->rest);
+    call->written = 1; /* all goes out together */
+    write_united(poses, &shared, &skeleton, subjects, united);
+    return status;
 }

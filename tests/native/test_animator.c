@@ -290,8 +290,13 @@ static Cross *cross_open(void) {
             c->transforms[12 * CROSS_BONES * f + 4 * i + i % 3] = 1;
         }
     }
-    c->poses =
-        (ossify_poses){sizeof c->poses, count, CROSS_FRAMES, corners / 3, c->rest, c->frames, c->triangles};
+    c->poses = (ossify_poses){.struct_size = sizeof c->poses,
+                              .vertex_count = count,
+                              .frame_count = CROSS_FRAMES,
+                              .triangle_count = corners / 3,
+                              .rest = c->rest,
+                              .frames = c->frames,
+                              .triangles = c->triangles};
     c->rig = (ossify_rig){.struct_size = sizeof c->rig,
                           .bone_capacity = CROSS_BONES,
                           .influences = 1,

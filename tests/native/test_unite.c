@@ -267,3 +267,159 @@ TEST(uniting_ends_at_any_allocation_and_poll) {
         crowd_close(crowd);
     }
 }
+
+/* ---- the subject as an axis of the poses ---- */
+
+/* The crowd's poses with all its subjects, and a rig with a rest for each. */
+typedef struct Axis {
+    Crowd *crowd;
+    ossify_poses poses;
+    ossify_rig rig;
+    ossify_skeleton skeleton;
+    double joints[3 * SUBJECTS * BONES];
+} Axis;
+
+static Axis axis_of(Crowd *crowd) {
+    Axis axis = {.crowd = crowd, .poses = crowd->made.poses, .rig = crowd->answer.rig};
+    axis.poses.subject_count = SUBJECTS;
+    axis.poses.subject = crowd->subject;
+    axis.poses.rest = crowd->rest;
+    axis.rig.rest = crowd->solved;
+    return axis;
+}
+
+static int64_t decompose_axis(Axis *axis) {
+    return ossify_decompose(&axis->poses, &axis->crowd->settings, &axis->rig, &axis->crowd->answer.info);
+}
+
+static int64_t connect_axis(Axis *axis) {
+    axis->skeleton = skeleton_start(BONES);
+    free(axis->skeleton.joints);
+    axis->skeleton.joints = axis->joints;
+    return ossify_connect(&axis->poses, &axis->crowd->settings, &axis->rig, &axis->skeleton,
+                          &axis->crowd->answer.info);
+}
+
+static void axis_close(Axis *axis) {
+    axis->skeleton.joints = calloc(3 * BONES, sizeof(double)); /* which it frees */
+    skeleton_free(&axis->skeleton);
+    crowd_close(axis->crowd);
+}
+
+TEST(decompose_and_connect_know_subjects) {
+    Crowd *other = crowd_open(300);
+    Axis axis = axis_of(crowd_open(300));
+    CHECK(unite(other) >= 0);
+    CHECK(decompose_axis(&axis) >= 0);
+    const int64_t n = axis.poses.vertex_count;
+    CHECK(memcmp(axis.rig.transforms, other->answer.rig.transforms, 12 * FRAMES * BONES * sizeof(double)) ==
+          0);
+    CHECK(memcmp(axis.rig.influence_weights, other->answer.rig.influence_weights,
+                 (size_t)(2 * n) * sizeof(float)) == 0);
+    CHECK(memcmp(axis.crowd->solved, axis.crowd->rest, (size_t)(3 * SUBJECTS * n) * sizeof(float)) == 0);
+    axis.crowd->answer.rig.bones = axis.rig.bones;
+    CHECK_NEAR(axis.crowd->answer.info.rms_percent, percent_off(axis.crowd, axis.crowd->solved), 1e-6);
+    CHECK(connect_axis(&axis) >= 0);
+    CHECK(memcmp(axis.skeleton.parents, other->parents, sizeof other->parents) == 0);
+    CHECK(memcmp(axis.joints, other->joints, sizeof other->joints) == 0);
+    crowd_close(other);
+    axis_close(&axis);
+}
+
+TEST(evaluate_replays_each_frame_from_its_own_subject) {
+    Axis axis = axis_of(crowd_open(200));
+    float *frames = calloc((size_t)(3 * FRAMES * axis.poses.vertex_count), sizeof *frames);
+    ossify_evaluation evaluation = {.struct_size = sizeof evaluation, .frames = frames};
+    CHECK(decompose_axis(&axis) >= 0);
+    CHECK(ossify_evaluate(&axis.poses, &axis.rig, NULL, &evaluation, &axis.crowd->answer.info) >= 0);
+    for (int64_t i = 0; i < FRAMES * axis.poses.vertex_count; i++) {
+        double y[3];
+        replay(axis.crowd, &axis.rig, axis.crowd->solved, i / axis.poses.vertex_count,
+               i % axis.poses.vertex_count, y);
+        for (int a = 0; a < 3; a++) {
+            CHECK_NEAR((double)frames[3 * i + a], y[a], 1e-5);
+        }
+    }
+    free(frames);
+    crowd_close(axis.crowd);
+}
+
+TEST(joints_of_each_subject_hold_once_articulated) {
+    Axis axis = axis_of(crowd_open(200));
+    CHECK(decompose_axis(&axis) >= 0);
+    CHECK(connect_axis(&axis) >= 0);
+    axis.rig.given = OSSIFY_GIVEN_TRANSFORMS | OSSIFY_GIVEN_WEIGHTS;
+    CHECK(ossify_articulate(&axis.poses, &axis.crowd->settings, &axis.rig, &axis.skeleton,
+                            &axis.crowd->answer.info) >= 0);
+    CHECK(axis.crowd->answer.info.rms_percent < 1);
+    for (int64_t i = 0; i < FRAMES * BONES; i++) {
+        const int64_t f = i / BONES, b = i % BONES, parent = axis.skeleton.parents[b];
+        const double *j = axis.joints + 3 * (axis.crowd->subject[f] * BONES + b);
+        for (int a = 0; a < 3 && parent >= 0; a++) {
+            const double *m = axis.rig.transforms + 12 * (f * BONES + b) + 4 * a,
+                         *n = axis.rig.transforms + 12 * (f * BONES + parent) + 4 * a;
+            CHECK_NEAR(m[0] * j[0] + m[1] * j[1] + m[2] * j[2] + m[3],
+                       n[0] * j[0] + n[1] * j[1] + n[2] * j[2] + n[3], 1e-5);
+        }
+    }
+    axis_close(&axis);
+}
+
+/* All weights held, and the rest fixed: transforms alone. */
+TEST(known_subjects_are_tracked_through_new_frames) {
+    Axis axis = axis_of(crowd_open(200));
+    uint8_t held[400];
+    memset(held, 1, sizeof held);
+    const size_t n = (size_t)axis.poses.vertex_count;
+    memcpy(axis.rig.influence_bones, axis.crowd->made.truth.influence_bones, 2 * n * sizeof(int32_t));
+    memcpy(axis.rig.influence_weights, axis.crowd->made.truth.influence_weights, 2 * n * sizeof(float));
+    memcpy(axis.crowd->solved, axis.crowd->rest, 3 * SUBJECTS * n * sizeof(float));
+    axis.rig.bones = BONES;
+    axis.rig.given = OSSIFY_GIVEN_WEIGHTS;
+    axis.rig.held_vertices = held;
+    CHECK(decompose_axis(&axis) >= 0);
+    CHECK(axis.crowd->answer.info.rms_percent < 0.01);
+    CHECK(memcmp(axis.rig.influence_weights, axis.crowd->made.truth.influence_weights,
+                 2 * n * sizeof(float)) == 0);
+    axis.crowd->settings.rest_mode = OSSIFY_REST_KEPT;
+    CHECK_INT(decompose_axis(&axis), OSSIFY_BAD_ARGUMENT);
+    CHECK_SAYS(axis.crowd->answer.info.message, "all weights can be held");
+    crowd_close(axis.crowd);
+}
+
+TEST(one_subject_is_one_body_to_the_bit) {
+    Crowd *one = crowd_open(200), *none = crowd_open(200);
+    one->made.poses.subject_count = 1;
+    CHECK_INT(ossify_decompose(&one->made.poses, &one->settings, &one->answer.rig, &one->answer.info),
+              ossify_decompose(&none->made.poses, &none->settings, &none->answer.rig, &none->answer.info));
+    CHECK(rigs_are_equal(&one->made.poses, &one->answer.rig, &none->answer.rig));
+    crowd_close(one);
+    crowd_close(none);
+}
+
+TEST(poses_of_subjects_that_cannot_be_are_refused) {
+    Axis axis = axis_of(crowd_open(60));
+    ossify_info *info = &axis.crowd->answer.info;
+    double costs[BONES];
+    axis.rig.bones = BONES;
+    CHECK_INT(ossify_bone_costs(&axis.poses, &axis.crowd->settings, &axis.rig, costs, info),
+              OSSIFY_BAD_ARGUMENT);
+    CHECK_SAYS(info->message, "poses.subject_count is 3: this works on one body at a time");
+    axis.crowd->settings.bone_kind = OSSIFY_FLEXIBLE;
+    CHECK_INT(decompose_axis(&axis), OSSIFY_BAD_ARGUMENT);
+    CHECK_SAYS(info->message, "subjects share rigid bones");
+    axis.crowd->settings.bone_kind = OSSIFY_RIGID;
+    axis.crowd->rest[3 * axis.poses.vertex_count + 4] = NAN;
+    CHECK_INT(decompose_axis(&axis), OSSIFY_BAD_ARGUMENT);
+    CHECK_SAYS(info->message, "rest[1][1][1] is nan");
+    axis.crowd->subject[4] = SUBJECTS;
+    CHECK_INT(decompose_axis(&axis), OSSIFY_BAD_ARGUMENT);
+    CHECK_SAYS(info->message, "poses.subject[4] is 3: with 3 subjects it must be 0..2");
+    axis.poses.rest = NULL;
+    CHECK_INT(decompose_axis(&axis), OSSIFY_BAD_ARGUMENT);
+    CHECK_SAYS(info->message, "several subjects need a rest each");
+    axis.poses.subject_count = -1;
+    CHECK_INT(decompose_axis(&axis), OSSIFY_BAD_ARGUMENT);
+    CHECK_SAYS(info->message, "poses.subject_count is -1");
+    crowd_close(axis.crowd);
+}

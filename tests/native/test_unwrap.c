@@ -66,7 +66,13 @@ static Sheet *sheet_open(Motion motion, Map map) {
         s->uv[2 * i] = (float)uv[0];
         s->uv[2 * i + 1] = (float)uv[1];
     }
-    s->poses = (ossify_poses){sizeof s->poses, POINTS, FRAMES, TRIANGLES, s->rest, s->frames, s->triangles};
+    s->poses = (ossify_poses){.struct_size = sizeof s->poses,
+                              .vertex_count = POINTS,
+                              .frame_count = FRAMES,
+                              .triangle_count = TRIANGLES,
+                              .rest = s->rest,
+                              .frames = s->frames,
+                              .triangles = s->triangles};
     s->settings = plain_settings(1);
     ossify_default_unwrapping(&s->wish);
     s->wish.uv = s->uv;
@@ -540,7 +546,13 @@ TEST(what_cannot_be_laid_flat_stays_and_is_named) {
     static const float corners[12] = {1, 1, 1, -1, -1, 1, -1, 1, -1, 1, -1, -1};
     static const int32_t faces[12] = {0, 1, 3, 0, 2, 1, 0, 3, 2, 1, 2, 3};
     float uv[24], out[24];
-    ossify_poses poses = {sizeof poses, 4, 1, 4, corners, corners, faces};
+    ossify_poses poses = {.struct_size = sizeof poses,
+                          .vertex_count = 4,
+                          .frame_count = 1,
+                          .triangle_count = 4,
+                          .rest = corners,
+                          .frames = corners,
+                          .triangles = faces};
     ossify_settings settings = plain_settings(1);
     ossify_unwrapping wish;
     ossify_unwrapped found = {.struct_size = sizeof found, .uv = out};

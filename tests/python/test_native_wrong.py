@@ -44,7 +44,7 @@ def calls():
     motion = {"rest": eel.rest, "frames": eel.frames, "triangles": eel.triangles, "rig": rig}
     skeleton = native.connect(rig, eel.triangles)
     return {
-        "decompose": {**motion, "settings": settings},
+        "decompose": {**motion, "settings": settings, "subject": None},
         "articulate": {
             **motion,
             "skeleton": skeleton,
@@ -52,16 +52,18 @@ def calls():
             "stretch": False,
             "held_joints": None,
             "stiffness": None,
+            "subject": None,
         },
         "connect": {
             "rig": rig,
             "triangles": eel.triangles,
             "wishes": native.Wishes(),
             "settings": settings,
+            "subject": None,
         },
         "bone_costs": {**motion, "settings": settings},
         "add_bone": {**motion, "vertex": 3, "split": None, "settings": settings},
-        "evaluate": {**motion, "replay": True, "space": None},
+        "evaluate": {**motion, "replay": True, "space": None, "subject": None},
         "correct": {
             **motion,
             "correction": native.Correction(count=1),

@@ -12,6 +12,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "bench"))
 
 import made_up  # noqa: E402
+import native  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +37,30 @@ def family(tmp_path_factory):
 def run(program, *arguments):
     command = [sys.executable, ROOT / "bench" / program, *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+
+def test_verbs_take_poses_of_several_subjects(family):
+    given = np.load(family / "family.npz")
+    motion = [given[name] for name in ("rest", "frames", "triangles")]
+    settings = native.Settings(bones=3, quality="draft")
+    rig, info = native.decompose(*motion, settings, subject=given["subject"])
+    assert rig.rest.shape == given["rest"].shape
+    skeleton = native.connect(rig, given["triangles"], subject=given["subject"])
+    assert skeleton.joints.shape == (2, 3, 3)
+    found = native.evaluate(given["rest"], given["frames"], rig, subject=given["subject"])
+    rest = np.concatenate([rig.rest, np.ones((*rig.rest.shape[:2], 1))], 2)[given["subject"]]
+    blended = np.tensordot(rig.transforms, rig.dense_weights().astype(float), ([1], [1]))  # [f][3][4][v]
+    assert np.allclose(found.frames, np.einsum("fijv,fvj->fvi", blended, rest), atol=1e-4)
+    jointed, held, more = native.articulate(*motion, rig, skeleton, settings, subject=given["subject"])
+    assert more.rms_percent < info.rms_percent + 3
+    for f, s in enumerate(given["subject"]):
+        for b, parent in enumerate(held.parents):
+            joint = np.append(held.joints[s, b], 1)
+            if parent >= 0:
+                ends = jointed.transforms[f, b] @ joint, jointed.transforms[f, parent] @ joint
+                assert np.allclose(*ends, atol=1e-5)
+    with pytest.raises(native.OssifyError, match=r"subject\[0\] is 7"):
+        native.decompose(*motion, settings, subject=np.full(12, 7))
 
 
 def test_two_bodies_share_a_rig(family):

@@ -12,7 +12,7 @@ from ..base.steps import Step
 from ..base.surface import diagonal
 from ..motion.capture import Motion
 from ..options.options import Options
-from ..rig import actions, correcting, correctives, roles, standing
+from ..rig import actions, corrected, correcting, correctives, roles, standing
 from ..rig.build import Built
 from ..rig.keying import tolerance_of
 
@@ -62,8 +62,10 @@ def correct(
 ) -> Generator[Step, None, tuple[native.Rig, native.Info]]:
     """The rig with them, as far as they pay, and how well it fits; the report says what they are worth."""
     body = _body(built, motion, rig, options)
-    found = yield from correcting.solve(body, correcting.Wish(options.correctives, options.corrective_count))
+    wish = correcting.Wish(options.correctives, options.corrective_count, options.corrective_budget)
+    found = yield from correcting.solve(body, wish)
     motion.notes.append(found.note)
+    corrected.note_wish(built.armature.get(), wish)
     built.armature.get().ossify.correctives_note = found.note
     if found.shapes is None:
         return rig, info

@@ -6,7 +6,6 @@ otherwise the bones of one part would mend what those of another miss, and move 
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Generator
 
 import numpy as np
@@ -18,8 +17,7 @@ from ..motion.capture import Motion
 from ..options.options import Options
 from ..rig import standing, virtual_write
 from ..rig.channels import homogeneous
-from ..two_layer import examples
-from ..two_layer.compress import flat
+from ..two_layer import examples, solving
 
 _WORDS = "{count} virtual bones blend the {bones} bones; without them the error would be {percent:.3g} %."
 
@@ -39,17 +37,15 @@ def solve(
     dense = rig.dense_weights().astype(np.float64)
     turns = _turns(rig, dense, skeleton)
     frames = np.concatenate([motion.frames, examples.replay(rig.rest.astype(np.float64), dense, turns)])
-    given = dataclasses.replace(
-        rig.released(), transforms=np.concatenate([homogeneous(rig.transforms), turns])[:, :, :3].copy()
-    )
+    transforms = np.concatenate([homogeneous(rig.transforms), turns])
     wish = native.Compression(
         virtual_bones=options.virtual_bones,
-        masters=min(native.Compression().masters, rig.bones),
+        masters=solving.masters_for(rig.bones),
         influences=min(max(options.most_influences, 2), native.MAX_BLENDED),
         source="poses",
     )
-    settings = native.Settings(threads=options.threads)
-    job = native.Job.start(native.compress, motion.rest, frames, motion.triangles, given, wish, settings)
+    given = rig.rest, dense, transforms, frames, motion.triangles
+    job = solving.begin(*given, wish, options.threads)
     return (yield from watch(job, motion, 1.0, 1.0))[1]
 
 
@@ -62,7 +58,7 @@ def build(built, motion: Motion, rig: native.Rig, layers: native.Layers, plain: 
         influence_weights=layers.influence_weights[skin.moved],
     )
     names = virtual_write.add(armature, skin, built.bones, moved, diagonal(rig.rest))
-    whole = flat(layers, rig.transforms, rig.rest)
+    whole = solving.flat(layers, rig.transforms, rig.rest)
     found = native.evaluate(motion.rest, motion.frames, whole, replay=False)
     percent = 100 / (found.diagonal or 1.0)
     motion.notes.append(_WORDS.format(count=len(names), bones=rig.bones, percent=plain.rms_percent))

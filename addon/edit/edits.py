@@ -14,13 +14,13 @@ import numpy as np
 from .. import native
 from ..base.handles import Place
 from ..base.refusal import Refusal
-from ..base.steps import Step, each, step
+from ..base.steps import Step, each, run, step
 from ..base.words import listed
 from ..motion import sources
 from ..nodes import volume
 from ..record import changes, reading, recapture
 from ..refit import facts, refit_check
-from ..rig import correctives, heat, played, standing, virtual_bones
+from ..rig import corrected, correcting, correctives, heat, played, standing, virtual_bones
 from ..rig.stand import Standing
 from ..rig.trial import keyed_of
 
@@ -95,18 +95,15 @@ def _check_moved(subject: Standing) -> None:
             )
 
 
-def read(
-    context, armature, motion: bool = True, correctives_stay: bool = False
-) -> Generator[Step, None, Standing]:
+def read(context, armature, motion: bool = True) -> Generator[Step, None, Standing]:
     """The rig as it stands, and with `motion` what it was made from; by that no rig is judged whose keys mean
     another motion."""
     if motion:
-        seen = refit_check.check(armature, correctives_stay)
+        virtual_bones.refuse(armature)
+        seen = refit_check.check(armature)
         check_keys(armature, seen.changes)
     else:
         check(armature)
-        if not correctives_stay:
-            correctives.check_none(armature)
         seen = changes.look(armature)
     subject = _subject(Place.of(context.scene, context.view_layer), armature, seen)
     if motion:
@@ -135,11 +132,28 @@ def _spread(subject: Standing, values: np.ndarray) -> list[np.ndarray]:
     return [whole[rows] for rows in subject.skin.slices]
 
 
+def _corrected_again(subject: Standing) -> native.Rig:
+    """The rig for the library; its correctives are for the bones and weights that it has now."""
+    armature, skin = subject.armature, subject.skin
+    rig = subject.rig(skin.weights[skin.moved])
+    if not correctives.names_of(armature):
+        return rig
+    held = corrected.held_of(armature, skin.meshes)
+    body = corrected.body_of(armature, subject.names, skin, subject.frames, subject, held)
+    found = run(correcting.solve(body, corrected.wish_of(armature)))
+    tracked = corrected.tracked_of(armature, skin.meshes)
+    corrected.take_off(armature, skin.meshes, held)
+    corrected.put_on(armature, skin.meshes, skin, found, subject.names, subject.size)
+    corrected.carry(armature, skin.meshes, tracked, subject.size)
+    subject.place.get()[1].update()
+    return corrected.with_them(rig, armature, skin.meshes, subject.rows)
+
+
 def note_fit(subject: Standing, played_rig: native.Rig | None = None) -> float:
     """Writes the error of a rig onto its record and its meshes, for the panel and the heat map; percent of
-    the size. played_rig: with what the subject does not know of, as correctives."""
+    the size. Correctives are solved again first, unless played_rig, the rig with them, is given."""
     armature, record, percent = subject.armature, subject.armature.ossify, 100 / subject.size
-    rig = played_rig or subject.rig(subject.skin.weights[subject.skin.moved])
+    rig = played_rig or _corrected_again(subject)
     triangles = subject.triangles if len(subject.triangles) else None
     found = native.evaluate(rig.rest, subject.frames, rig, triangles=triangles)
     distances = percent * np.linalg.norm(found.frames - subject.frames, axis=2)

@@ -92,7 +92,11 @@ def _rename_wishes(rig, renamed: dict[str, str]) -> None:
 def _check(armature, options: Options) -> None:
     """Refuses a rig that cannot be changed, or whose clips cannot be played."""
     edits.check(armature)
-    correctives.check_none(armature)
+    if correctives.are_driven(armature):
+        raise Refusal(
+            f"Correctives of {armature.name} follow how its bones are turned against those that they hang"
+            " from: do that after Remove Correctives, and add them again."
+        )
     if options.bone_kind == "FLEXIBLE":
         raise Refusal("Flexible bones stretch and shear, and joints do not: this rig cannot have a skeleton.")
     troubles = [sources.library_trouble(action, action.name) for action in played.made(armature)]

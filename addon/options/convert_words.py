@@ -196,6 +196,14 @@ CONVERT_WORDS = {
         "max": native.MAX_CORRECTIVES,
         "soft_max": 20,
     },
+    "corrective_budget": {
+        "name": "Corrective Budget",
+        "description": "As few correctives as leave no more than this error, in percent of the size; 0: as"
+        " many as How Many says",
+        "min": 0.0,
+        "soft_max": 1.0,
+        "precision": 3,
+    },
     "virtual_bones": {
         "name": "Virtual Bones",
         "description": (

@@ -53,6 +53,7 @@ class Options(_Stored):
     virtual_bones: int = 0  # 0: vertices follow the bones themselves
     correctives: str = "OFF"  # OFF, KEYED, DRIVEN, AUTO
     corrective_count: int = 5
+    corrective_budget: float = 0.0  # percent of the size; 0: by count
     quality: str = "NORMAL"  # DRAFT, NORMAL, BEST
     locality: bool = True
     fairness: float = 10.0
@@ -114,7 +115,7 @@ _PRESET_DEFAULTS = {
     name: getattr(Options, name)
     for name in (
         "bones_by bones budget budget_of bones_most bone_kind skeleton helpers influences_by influences"
-        " quality locality fairness rest rest_correction smooth_jitter keys key_tolerance"
+        " quality locality fairness correctives rest rest_correction smooth_jitter keys key_tolerance"
     ).split()
 }
 PRESETS = {
@@ -127,6 +128,7 @@ PRESETS = {
             "bones": 48,
             "skeleton": "NONE",
             "influences_by": "AUTO",
+            "correctives": "AUTO",
             "rest_correction": "SMOOTH",
         },
     ),
@@ -138,6 +140,7 @@ PRESETS = {
             "bones": 40,
             "skeleton": "NONE",
             "influences_by": "AUTO",
+            "correctives": "AUTO",
             "key_tolerance": 0.02,
         },
     ),
@@ -151,6 +154,7 @@ PRESETS = {
             "skeleton": "NONE",
             "influences": 8,
             "quality": "BEST",
+            "correctives": "AUTO",
             "rest_correction": "SMOOTH",
             "keys": "EVERY",
         },

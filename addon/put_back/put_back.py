@@ -20,7 +20,7 @@ from ..motion import sources
 from ..record import changes, memory, merge_notes, renamed
 from ..record.changes import Changes
 from ..record.memory import Snapshot
-from ..rig import correctives, played, standing
+from ..rig import played, standing
 from . import added_bones, bone_return, key_return, unmerge, weight_return
 
 KINDS = ("ADDED", "DELETED", "MOVED", "MERGED", "REPARENTED", "RENAMED")
@@ -45,7 +45,6 @@ def _check(armature, kind: str) -> Snapshot:
             raise Refusal(sentence)
     if sentence := played.tweaked(armature):
         raise Refusal(sentence)
-    correctives.check_none(armature)
     if kind != "DELETED":  # which may bring back what is asked for
         standing.check(armature)
     then = memory.last(armature)

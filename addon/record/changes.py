@@ -17,7 +17,7 @@ from ..base.surface import diagonal
 from ..base.words import counted, listed
 from ..native.nouns import dense
 from ..nodes import volume
-from ..rig import played, standing
+from ..rig import correctives, played, standing
 from ..rig.stand import Holds
 from . import memory, merge_notes
 
@@ -37,6 +37,7 @@ class Changes:
     rekeyed: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)  # bone -> [f]
     repainted: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)  # mesh -> [v]
     sculpted: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)  # mesh -> [v]
+    reshaped: list[str] = dataclasses.field(default_factory=list)  # correctives
     retopologised: list[str] = dataclasses.field(default_factory=list)  # meshes
     removed: int = 0  # meshes
     # what follows from these: of reparented bones those whose parent is still there, so that the artist hung
@@ -56,6 +57,7 @@ class Changes:
         found.append(("REPAINTED", f"{counted(count, 'vertex')} repainted" if count else ""))
         count = sum(int(rows.sum()) for rows in self.sculpted.values())
         found.append(("SCULPTED", f"{counted(count, 'vertex')} sculpted" if count else ""))
+        found.append(("RESHAPED", _bones(self.reshaped, "sculpted")))
         if self.rekeyed:
             frames = np.flatnonzero(np.any(list(self.rekeyed.values()), axis=0))
             where = f"frame {times[frames[0]]}" if len(frames) == 1 else f"{len(frames)} frames"
@@ -212,6 +214,8 @@ def look(armature) -> Seen:
         _compare_meshes(found, armature, then, now, size)
         _compare_heirs(found, then, now)
         _note_merged(found, armature, now.bones)
+        if not found.retopologised:
+            found.reshaped = correctives.sculpted(armature, standing.meshes_of(armature))
     return Seen(now, found, then)
 
 

@@ -19,7 +19,7 @@ from ..record.changes import HELD, Changes, Seen, dense_weights
 from ..rig import carriers, channels, other_clips, played, rewrite, standing
 from ..rig.stand import Holds, Standing
 from ..rig.standing import Skin
-from . import gaps, joint_refit, relocation
+from . import gaps, joint_refit, over, relocation
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,6 +43,7 @@ class Facts:
     may_be_loose: frozenset[str] = frozenset()  # the same if bones near them left
     mine: np.ndarray | None = None  # [b] bones that may leave their places; None: none may
     gaps: list[gaps.Gap] = dataclasses.field(default_factory=list)  # that deleted bones have left
+    over: over.Over = over.NOTHING  # what lies over the bones
 
     @property
     def names(self) -> list[str]:
@@ -339,6 +340,7 @@ def facts_of(
     shaped = reshaped & may_be_reshaped
     start = Facts(stands, claims, [], skin, rebased, free, returned, shaped, rig, seen)
     found = {
+        "over": over.of(armature, stands.skin.meshes),
         "pinned": frozenset(pinned),
         "tied": holds(stands.options) or bool(pinned),
         "loose": frozenset(joint_refit.free(armature, seen.changes, options.joints)),

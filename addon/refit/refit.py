@@ -25,10 +25,11 @@ from ..options.options import Options, RefitOptions
 from ..record import amend, memory, rig_record
 from ..record.changes import Changes, note
 from ..record.recapture import motion_of
-from ..rig import heat, played, report, standing
+from ..rig import corrected, heat, played, report, standing
 from . import joint_refit, refit_check, refit_write, relocation
 from .facts import Facts, facts_of, tracked
-from .refit_trial import Attempt, Bound, best, measured, wake
+from .over import Laid
+from .refit_trial import Attempt, Bound, best, laid_over, measured, measured_bare, wake
 
 
 class Line(NamedTuple):
@@ -90,11 +91,16 @@ def _renew_volume(armature, facts: Facts, motion: Motion) -> None:
         volume.renew(armature, names, skin, rig, np.ascontiguousarray(motion.frames[:, skin.moved]))
 
 
-def _write(armature, tried: Attempt, motion: Motion) -> None:
+def _write(armature, tried: Attempt, laid: Laid | None, motion: Motion) -> None:
     """Into the rig itself, and onto its notes."""
     facts, wanted, changes = tried.facts, tried.wanted, tried.facts.seen.changes
-    others = tracked(armature, facts)
+    others, values = tracked(armature, facts), corrected.tracked_of(armature, facts.skin.meshes)
+    if laid is not None:
+        laid.off(armature, facts.skin.meshes)
     refit_write.write(armature, facts.skin.meshes, facts, wanted)
+    if laid is not None:
+        laid.on(armature, facts.skin.meshes)
+        corrected.carry(armature, facts.skin.meshes, values, facts.stands.size)
     relocation.dress(armature, wanted.moves)
     refit_write.write_tracked(armature, facts, wanted, others)
     joint_refit.note_own(armature, changes)
@@ -116,6 +122,24 @@ def _show(armature, facts: Facts, result: Refitted) -> None:
     heat.recolour(armature)
 
 
+def _most(before: report.Report, facts: Facts) -> Bound:
+    """What a refit may come to."""
+    return Bound.of(before, tolerances.LENGTH * before.size if facts.new else 0.0)
+
+
+def _tried(
+    facts: Facts, motion: Motion, options: RefitOptions, before: report.Report, clock: Clock
+) -> Generator[Step, None, tuple[Attempt, Laid | None]]:
+    """The best attempt, with what lies over the bones, if anything does."""
+    if not facts.over:
+        return (yield from best(_most(before, facts), facts, motion, options, clock)), None
+    bare = yield from each("Reading", measured_bare(facts, motion))
+    tried = yield from best(_most(bare, facts), facts, motion, options, clock)
+    tried, laid = yield from laid_over(tried, motion)
+    clock.lap("layers")
+    return tried, laid
+
+
 def refit(
     scene, view_layer, armature, options: RefitOptions, bones=(), vertices=None
 ) -> Generator[Step, None, Refitted]:
@@ -132,22 +156,22 @@ def refit(
     yield step("Reading", 0.5)
     facts, before = yield from each("Reading", measured(facts, motion), 0.5, 1.0)
     clock.lap("read")
-    most = Bound.of(before, tolerances.LENGTH * before.size if facts.new else 0.0)
-    tried = yield from best(most, facts, motion, options, clock)
+    tried, laid = yield from _tried(facts, motion, options, before, clock)
     armature, facts = wake(tried.facts), tried.facts
-    written = most.allows(tried.after)
+    written = _most(before, facts).allows(tried.after)
     after = tried.after if written else before
     after.seconds = clock.seconds
     shown = tried.wanted.dense if written else standing.replayable(facts.rig).dense_weights()
     lines = _by_bone(facts, shown, before, after), _by_mesh(motion, before, after)
     notes = _notes(armature, tried, mine, options) if written else []
+    notes += [laid.note] if written and laid is not None else []
     after.notes = [*after.notes, *notes]
     result = Refitted(armature, written, before, after, *lines, seen.changes, notes)
     replaced = written and options.motion == "SOURCE" and len(motion.parts) == len(armature.ossify.meshes)
     keeping = motion, Options.of(armature.ossify.settings)
     file = memory.store(armature, *keeping) if replaced else ""  # it may fail, while the rig is as it was
     if written:
-        _write(armature, tried, motion)
+        _write(armature, tried, laid, motion)
     _show(armature, facts, result)
     if replaced:  # it is the rig's motion from now on
         memory.keep(armature, *keeping, file)

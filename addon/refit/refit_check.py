@@ -10,7 +10,7 @@ from ..motion import sources
 from ..record import applied, memory, renamed
 from ..record.changes import Seen, look
 from ..record.recapture import sources_are_here
-from ..rig import correctives, played, standing, virtual_bones
+from ..rig import played, standing
 
 
 def trouble(armature) -> str | None:
@@ -36,7 +36,7 @@ def trouble(armature) -> str | None:
         return _no_mesh(armature)
     if not memory.is_kept(armature) and not sources_are_here(armature):
         return _no_motion(armature)
-    return virtual_bones.trouble(armature) or played.trouble(armature)
+    return played.trouble(armature)
 
 
 def _no_mesh(armature) -> str:
@@ -59,12 +59,9 @@ def _no_motion(armature) -> str:
     )
 
 
-def check(armature, correctives_stay: bool = False) -> Seen:
-    """Refuses what cannot be refitted; the rig as it is, and what has changed. correctives_stay: what is done
-    next knows of them"""
+def check(armature) -> Seen:
+    """Refuses what cannot be refitted; the rig as it is, and what has changed."""
     native.library()
-    if not correctives_stay:
-        correctives.check_none(armature)
     sentence = trouble(armature)
     if sentence:
         raise Refusal(sentence)

@@ -90,7 +90,8 @@ def _settings(facts: Facts, options: RefitOptions) -> native.Settings:
     if not facts.held.rest.all():
         more["rest_mode"] = made.solver().rest_mode
     bones = facts.rig.bones + len(facts.claims)
-    return facts.stands.settings(bones, max(made.influences, _influences(facts)), **more)
+    most = native.MAX_INFLUENCES if facts.over.dense else max(made.influences, _influences(facts))
+    return facts.stands.settings(bones, min(most, bones) if facts.over.dense else most, **more)
 
 
 # ---- rigs of some vertices

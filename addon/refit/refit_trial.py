@@ -20,6 +20,7 @@ from ..rig.build import Built
 from ..rig.trial import Trial, keyed_of
 from . import refit_check, refit_write, relocation
 from .facts import Facts
+from .over import Change, Laid
 from .refit_solve import Solved, Way, may_tie, solve
 from .refit_write import Written
 
@@ -78,9 +79,15 @@ class Attempt(NamedTuple):
 
 
 def _played(
-    facts: Facts, measuring: report.Measuring, wanted: Written | None = None, clock: Clock | None = None
+    facts: Facts,
+    measuring: report.Measuring,
+    wanted: Written | None = None,
+    clock: Clock | None = None,
+    off: Change | None = None,
+    on: Change | None = None,
 ) -> Generator[float, None, Built]:
-    """Plays the rig, with what is wanted; yields how far it is, 0 to 1. The first copy is the value.
+    """Plays the rig, with what is wanted; yields how far it is, 0 to 1. The first copy is the value. off, on:
+    done to each copy before that is written, and after
 
     Each step plays a part of the motion on a copy of its own. A copy is soon made, and as keys are planned on
     the first soon written; no later part is shorter than that takes.
@@ -89,11 +96,15 @@ def _played(
     while not measuring.ended:
         armature, began = glance(facts), time.perf_counter()
         with Trial(armature, facts.skin.meshes, facts.names) as trial:
+            copy = trial.armature.get(), [mesh.get() for mesh in trial.meshes]
+            if off is not None:
+                off(*copy)
             if wanted is not None:
-                meshes = [mesh.get() for mesh in trial.meshes]
-                keyed = refit_write.write(trial.armature.get(), meshes, facts, wanted)
+                keyed = refit_write.write(*copy, facts, wanted)
             elif first is None:
                 keyed = keyed_of(armature, facts.names)
+            if on is not None:
+                on(*copy)
             if first is None and clock is not None:
                 clock.lap("write")
             ready = time.perf_counter()
@@ -117,7 +128,8 @@ def _attempt(
     wanted = refit_write.plan(glance(facts), solved)
     yield step("Building", 0.3)
     measuring = report.Measuring(motion, standing.replayable(solved.rig), facts.stands.options.fairness)
-    built = yield from each("Measuring", _played(solved.facts, measuring, wanted, clock))
+    playing = _played(solved.facts, measuring, wanted, clock, facts.over.bare)
+    built = yield from each("Measuring", playing)
     after = measuring.report(built, solved.info, None)
     clock.lap("measure")
     yield step("Measuring", 1.0)
@@ -169,3 +181,25 @@ def measured(facts: Facts, motion: Motion) -> Generator[float, None, tuple[Facts
     facts = refit_write.see_bound(wake(facts), facts)
     yield 1.0
     return facts, measuring.report(built, measuring.info(), None)
+
+
+def measured_bare(facts: Facts, motion: Motion) -> Generator[float, None, report.Report]:
+    """Its bones alone."""
+    measuring = report.Measuring(motion, standing.replayable(facts.rig), facts.stands.options.fairness)
+    built = yield from _played(facts, measuring, off=facts.over.bare)
+    return measuring.report(built, measuring.info(), None)
+
+
+def laid_over(tried: Attempt, motion: Motion) -> Generator[Step, None, tuple[Attempt, Laid]]:
+    """What lay over the bones, solved for those of an attempt; and that measured with it."""
+    facts, wanted = tried.facts, tried.wanted
+    with Trial(glance(facts), facts.skin.meshes, facts.names) as trial:
+        copy = trial.armature.get(), [mesh.get() for mesh in trial.meshes]
+        facts.over.bare(*copy)
+        refit_write.write(*copy, facts, wanted)
+        seen = facts.over.look(*copy, motion, facts.stands)
+    laid = yield from facts.over.solve(seen, motion, facts.stands)
+    measuring = report.Measuring(motion, laid.rig, facts.stands.options.fairness)
+    playing = _played(facts, measuring, wanted, None, laid.off, laid.on)
+    built = yield from each("Measuring", playing)
+    return tried._replace(after=measuring.report(built, measuring.info(), None)), laid

@@ -15,13 +15,14 @@ import numpy as np
 
 from ..base.handles import Handle
 from ..base.meshes import matrices_of, matrix_of
-from ..base.refusal import Refusal
 from . import drivers, keys, played, standing
 
 NAME = "Corrective"
 GROUP = "Correctives"  # of the curves in an action
 _LONGEST_NAME = 63  # of a shape key, in bytes
 _SLIDER_MARGIN = 1e-3  # by which a slider goes on behind its last value
+_MARKS = 8  # numbers that a field is known by
+_SCULPTED = 1e-4  # of a field's length: what differs by more is another one
 _UNMOVED = 1e-9  # of the largest displacement: a mesh that moves less does without the key
 
 
@@ -35,6 +36,15 @@ class Shapes:
     map: np.ndarray | None = None  # [n][b][9] of turns of the bones; None: keyed
 
 
+@dataclasses.dataclass(frozen=True)
+class Held:
+    """Correctives that stay as the artist has them: their keys are locked, or were sculpted."""
+
+    names: list[str]
+    fields: np.ndarray  # [n][v][3] in the armature's space
+    values: np.ndarray  # [f][n] as they play
+
+
 # ---- what there is
 
 
@@ -46,13 +56,43 @@ def are_driven(armature) -> bool:
     return bool(names_of(armature)) and armature.ossify.correctives_driven
 
 
-def check_none(armature) -> None:
-    """Refuses what does not know correctives."""
-    if names_of(armature):
-        raise Refusal(
-            f"{armature.name} has correctives, which were made for its bones and weights as they are: do that"
-            " after Remove Correctives, and add them again."
-        )
+# ---- what an artist did to them
+
+
+def _mark(field: np.ndarray) -> np.ndarray:
+    """[n] numbers that tell a field [v][3] from one that was sculpted"""
+    rng = np.random.default_rng(len(field))
+    return np.array([float((field * rng.standard_normal(field.shape)).sum()) for _ in range(_MARKS)])
+
+
+def _marks(armature, meshes: list, names: list[str]) -> str:
+    fields = read_fields(armature, meshes, names).astype(np.float64)
+    return "\n".join(" ".join(f"{number:.9g}" for number in _mark(field)) for field in fields)
+
+
+def sculpted(armature, meshes: list) -> list[str]:
+    """Those that are others than when they were made"""
+    names, lines = names_of(armature), armature.ossify.correctives_marks.splitlines()
+    if len(lines) != len(names):
+        return []
+    found = []
+    for name, line, field in zip(names, lines, read_fields(armature, meshes), strict=True):
+        field = field.astype(np.float64)
+        apart = np.abs(_mark(field) - np.array(line.split(), np.float64)).max()
+        if apart > _SCULPTED * max(float(np.linalg.norm(field)), 1e-300):
+            found.append(name)
+    return found
+
+
+def _locked(meshes: list, name: str) -> bool:
+    keys_of = (obj.data.shape_keys.key_blocks for obj in meshes if obj.data.shape_keys is not None)
+    return any(blocks[name].lock_shape for blocks in keys_of if name in blocks)
+
+
+def held_names(armature, meshes: list) -> list[str]:
+    """Those whose shape keys are locked, and, if such are to be kept, those that were sculpted"""
+    kept = set(sculpted(armature, meshes)) if armature.ossify.keep_reshaped else set()
+    return [name for name in names_of(armature) if name in kept or _locked(meshes, name)]
 
 
 def named(joints, bones: list[str]) -> list[str]:
@@ -152,13 +192,10 @@ def _needed(times: np.ndarray, values: np.ndarray, tolerance: float) -> np.ndarr
 
 
 def key_clip(armature, action, times, values: np.ndarray, tolerances_by_key: np.ndarray) -> None:
-    """values [f][n] into an action that the armature has; tolerances [n] of the values"""
+    """values [f][n] of all correctives into an action that the armature has; tolerances [n] of the values"""
     times = np.asarray(times, np.float64)
     names = names_of(armature)
-    paths = {drivers.path_of(name) for name in names}
-    for bag in keys.bags_of(armature, action):
-        for curve in [curve for curve in bag.fcurves if curve.data_path in paths]:
-            bag.fcurves.remove(curve)
+    _remove_curves(armature, action, {drivers.path_of(name) for name in names})
     new = keys.curves(action, armature)
     for n, name in enumerate(names):
         rows = _needed(times, values[:, n], tolerances_by_key[n])
@@ -178,10 +215,15 @@ def tolerances_of(fields: np.ndarray, tolerance: float | None) -> np.ndarray:
 
 
 def put(armature, meshes: list, slices: list[slice], shapes: Shapes, bones: list[str]) -> list[str]:
-    """Properties, shape keys and drivers; what is keyed is the caller's to key. Returns the names."""
+    """Properties, shape keys and drivers, beside those that are there; what is keyed is the caller's to key.
+    Returns the names."""
     shapes = dataclasses.replace(shapes, names=_unused(shapes.names, armature, meshes))
     record = armature.ossify
-    record.correctives, record.correctives_driven = "\n".join(shapes.names), shapes.map is not None
+    held = names_of(armature)
+    record.correctives, record.correctives_driven = (
+        "\n".join([*held, *shapes.names]),
+        shapes.map is not None,
+    )
     for n, name in enumerate(shapes.names):
         _new_property(armature, name, _limits(shapes.values[:, n], shapes.map is not None))
     for obj, rows in zip(meshes, slices, strict=True):
@@ -191,29 +233,41 @@ def put(armature, meshes: list, slices: list[slice], shapes: Shapes, bones: list
         rests = matrices_of(armature.data.bones, "matrix_local")[at][:, :3, :3]
         for name, form in zip(shapes.names, drivers.forms(shapes.map, rests), strict=True):
             drivers.turn(armature, name, form, bones)
+    known = record.correctives_marks.splitlines()
+    known = known if len(known) == len(held) else _marks(armature, meshes, held).splitlines()
+    record.correctives_marks = "\n".join([*known, *_marks(armature, meshes, shapes.names).splitlines()])
     armature.update_tag()
     return shapes.names
 
 
-def remove(armature, meshes: list) -> int:
-    """Takes them away; how many there were. A Basis that is alone then goes as well."""
-    names = names_of(armature)
+def remove(armature, meshes: list, stay: list[str] = ()) -> int:
+    """Takes them away but for those that stay; how many went. A Basis that is alone then goes as well."""
+    every, record = names_of(armature), armature.ossify
+    names = [name for name in every if name not in stay]
     helpers = [part for name in names for part in drivers.helpers_of(armature, name)]
     paths = {drivers.path_of(name) for name in (*names, *helpers)}
     for action in played.all_actions(armature):
-        for bag in keys.bags_of(armature, action):
-            for curve in [curve for curve in bag.fcurves if curve.data_path in paths]:
-                bag.fcurves.remove(curve)
+        _remove_curves(armature, action, paths)
     for name in (*names, *helpers):
         if name in armature:
             armature.driver_remove(drivers.path_of(name))
             del armature[name]
     for obj in meshes:
         _remove_keys(obj, names)
-    armature.ossify.correctives = armature.ossify.correctives_note = ""
-    armature.ossify.correctives_driven = False
+    marks = dict(zip(every, record.correctives_marks.splitlines(), strict=False))
+    left = [name for name in every if name in stay]
+    record.correctives = "\n".join(left)
+    record.correctives_marks = "\n".join(marks[name] for name in left if name in marks)
+    record.correctives_note = ""
+    record.correctives_driven = record.correctives_driven and bool(left)
     armature.update_tag()
     return len(names)
+
+
+def _remove_curves(armature, action, paths: set[str]) -> None:
+    for bag in keys.bags_of(armature, action):
+        for curve in [curve for curve in bag.fcurves if curve.data_path in paths]:
+            bag.fcurves.remove(curve)
 
 
 def _remove_keys(obj, names: list[str]) -> None:
@@ -236,15 +290,14 @@ def _remove_keys(obj, names: list[str]) -> None:
 # ---- as arrays
 
 
-def read_fields(armature, meshes: list) -> np.ndarray:
-    """[n][v][3] in the armature's space, as they stand now"""
-    found = []
+def read_fields(armature, meshes: list, names: list[str] | None = None) -> np.ndarray:
+    """[n][v][3] in the armature's space, as they stand now; of all, or of some"""
+    names, found = names_of(armature) if names is None else names, []
     for obj in meshes:
         matrix = (np.linalg.inv(matrix_of(armature)) @ matrix_of(obj))[:3, :3]
         blocks = obj.data.shape_keys.key_blocks if obj.data.shape_keys is not None else {}
-        found.append(
-            [_displacement(blocks, name, len(obj.data.vertices)) @ matrix.T for name in names_of(armature)]
-        )
+        each = [_displacement(blocks, name, len(obj.data.vertices)) @ matrix.T for name in names]
+        found.append(np.array(each).reshape(len(names), len(obj.data.vertices), 3))
     return np.concatenate(found, axis=1).astype(np.float32)
 
 

@@ -51,6 +51,24 @@ def of(armature) -> Blends:
     return Blends(names, masters, shares / np.where(total > 0, total, 1))
 
 
+class Sizes(NamedTuple):
+    """What compression a rig has."""
+
+    virtual: int
+    masters: int  # most that a virtual bone blends
+    influences: int  # most virtual bones of a vertex
+
+
+def sizes_of(armature, meshes: list) -> Sizes:
+    blends, most = of(armature), 0
+    for obj in meshes:
+        mine = {group.index for group in obj.vertex_groups if group.name in blends.names}
+        counts = (sum(g.group in mine and g.weight > 0 for g in v.groups) for v in obj.data.vertices)
+        most = max(most, max(counts, default=0))
+    masters = int((blends.shares > 0).sum(axis=1).max(initial=1))
+    return Sizes(len(blends.names), masters, most)
+
+
 def of_mesh(obj) -> Blends | None:
     """Of the armature that moves it; None without virtual bones."""
     found = (m.object for m in obj.modifiers if m.type == "ARMATURE" and m.object is not None)

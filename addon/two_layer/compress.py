@@ -24,8 +24,8 @@ from ..base.surface import diagonal
 from ..base.words import counted
 from ..motion import sources
 from ..options.options import CompressOptions
-from ..rig import standing, virtual_bones, virtual_write, volumes, weights
-from . import examples
+from ..rig import standing, virtual_bones, virtual_write, volumes
+from . import examples, solving
 
 _TIMED = 6  # frames that are played to see what one costs
 _MODES = {"EDIT", "SCULPT", "VERTEX_PAINT", "TEXTURE_PAINT"}
@@ -203,33 +203,18 @@ def read(armature, straighten: bool = False) -> Bound:
 def _solved(
     bound: Bound, frames, transforms, options: CompressOptions
 ) -> Generator[Step, None, native.Layers]:
-    bones = weights.strongest(bound.dense)
-    rig = native.Rig(
-        np.ascontiguousarray(transforms[:, :, :3]),
-        bones.astype(np.int32),
-        weights.at(bound.dense, bones).astype(np.float32),
-        np.ascontiguousarray(bound.rest, np.float32),
-    )
     wish = native.Compression(
         virtual_bones=options.count,
-        masters=min(options.masters, len(bound.names)),
+        masters=solving.masters_for(len(bound.names), options.masters),
         influences=options.influences,
         source="poses" if options.examples == "POSES" else "weights",
     )
-    poses = rig.rest, frames, bound.skin.moved_triangles
-    job = native.Job.start(native.compress, *poses, rig, wish, native.Settings())
+    job = solving.begin(bound.rest, bound.dense, transforms, frames, bound.skin.moved_triangles, wish)
     return (yield from watch(job, bound, 0.0, 1.0))[1]
 
 
-def flat(layers: native.Layers, masters: np.ndarray, rest: np.ndarray) -> native.Rig:
-    """The same rig with virtual bones alone; masters [f][b][3][4]"""
-    bones, amounts = weights.exact(layers.influence_bones, layers.influence_weights)
-    moved = np.ascontiguousarray(layers.transforms(masters))
-    return native.Rig(moved, bones.astype(np.int32), amounts, np.ascontiguousarray(rest, np.float32))
-
-
 def _errors(bound: Bound, layers: native.Layers, frames, transforms) -> tuple[float, float]:
-    rig = flat(layers, transforms[:, :, :3], bound.rest)
+    rig = solving.flat(layers, transforms[:, :, :3], bound.rest)
     found = native.evaluate(rig.rest, frames, rig, replay=False)
     return 100 * found.rms / bound.size, 100 * found.maximum / bound.size
 

@@ -1,11 +1,11 @@
 """Correctives of a rig on the screen: thin, nothing that a script could not do with edit/correction.py."""
 
 import bpy
-from bpy.props import EnumProperty, IntProperty
+from bpy.props import EnumProperty, FloatProperty, IntProperty
 
 from .. import native
 from ..edit import correction, edits
-from ..rig import correctives
+from ..rig import correctives, standing
 from .chosen import OfIdleRig, allowed, rig_of
 from .modal import Working
 from .panel import Sidebar, draw_progress, paragraph, runs
@@ -46,8 +46,18 @@ class OSSIFY_OT_add_correctives(_Corrects, bpy.types.Operator):
         soft_max=20,
     )
 
+    budget: FloatProperty(
+        name="Budget",
+        description="As few correctives as leave no more than this error, in percent of the size; 0: as many"
+        " as How Many says",
+        default=0.0,
+        min=0.0,
+        soft_max=1.0,
+        precision=3,
+    )
+
     def steps(self, context):
-        return correction.add(context, rig_of(context), self.kind, self.count)
+        return correction.add(context, rig_of(context), self.kind, self.count, self.budget)
 
 
 class OSSIFY_OT_remove_correctives(_Corrects, bpy.types.Operator):
@@ -65,6 +75,14 @@ class OSSIFY_OT_remove_correctives(_Corrects, bpy.types.Operator):
 
     def steps(self, context):
         return correction.remove(context, rig_of(context))
+
+
+def _draw_locks(row, armature, name: str) -> None:
+    """Of its shape keys: a locked one stays as it is when the others are solved again."""
+    for obj in standing.meshes_of(armature):
+        shapes = obj.data.shape_keys
+        if shapes is not None and name in shapes.key_blocks:
+            row.prop(shapes.key_blocks[name], "lock_shape", text="")
 
 
 class OSSIFY_PT_correctives(Sidebar, bpy.types.Panel):
@@ -85,10 +103,13 @@ class OSSIFY_PT_correctives(Sidebar, bpy.types.Panel):
         if armature.ossify.correctives_note:
             paragraph(self.layout, context, armature.ossify.correctives_note, "INFO")
         column = self.layout.column(align=True)
-        column.enabled = not correctives.are_driven(armature)
         for name in correctives.names_of(armature):
             if name in armature:
-                column.prop(armature, f'["{bpy.utils.escape_identifier(name)}"]', text=name, slider=True)
+                row = column.row(align=True)
+                slider = row.row(align=True)
+                slider.enabled = not correctives.are_driven(armature)
+                slider.prop(armature, f'["{bpy.utils.escape_identifier(name)}"]', text=name, slider=True)
+                _draw_locks(row, armature, name)
         if runs(*(operator.__name__ for operator in OPERATORS)):
             draw_progress(self.layout)
 

@@ -233,7 +233,9 @@ class OSSIFY_PT_bones(_Settings, bpy.types.Panel):
         layout.prop(settings, "virtual_bones")
         layout.prop(settings, "correctives")
         if settings.correctives != "OFF":
-            layout.prop(settings, "corrective_count")
+            column = layout.column(align=True)
+            column.prop(settings, "corrective_count")
+            column.prop(settings, "corrective_budget")
         layout.prop(settings, "quality")
         layout.prop(settings, "locality")
         layout.prop(settings, "fairness")

@@ -14,7 +14,12 @@ from .panel_rows import as_settings, draw_range
 
 _BONES_SHOWN = 5  # bones listed one by one
 _WORDS_SHARE = 0.72  # of a line, for what was changed
-_KEEPS = {"REPAINTED": "keep_repainted", "REKEYED": "keep_rekeyed", "SCULPTED": "keep_sculpted"}
+_KEEPS = {
+    "REPAINTED": "keep_repainted",
+    "REKEYED": "keep_rekeyed",
+    "SCULPTED": "keep_sculpted",
+    "RESHAPED": "keep_reshaped",
+}
 _ICONS = {
     "ADDED": "ADD",
     "DELETED": "REMOVE",
@@ -24,6 +29,7 @@ _ICONS = {
     "RENAMED": "SORTALPHA",
     "REPAINTED": "WPAINT_HLT",
     "SCULPTED": "SCULPTMODE_HLT",
+    "RESHAPED": "SHAPEKEY_DATA",
     "REKEYED": "KEYFRAME_HLT",
 }
 

@@ -160,6 +160,13 @@ class OssifyRig(bpy.types.PropertyGroup):
     correctives: StringProperty(name="Correctives", description="Their names, one in each line")
     correctives_driven: BoolProperty(name="Driven", description="Correctives follow the bones")
     correctives_note: StringProperty(name="Correctives", description="What they are worth")
+    correctives_marks: StringProperty(
+        name="Correctives", description="What tells each from one that was sculpted"
+    )
+    correctives_count: IntProperty(name="Correctives", description="How many were asked for")
+    correctives_budget: FloatProperty(
+        name="Correctives", description="The error that they were to leave, in percent of the size; 0: none"
+    )
     free_erms: FloatProperty(name="E_RMS of Free Bones", precision=4, description="0: joints do not hold")
 
     posed: StringProperty(
@@ -188,6 +195,11 @@ class OssifyRig(bpy.types.PropertyGroup):
     )
     keep_sculpted: BoolProperty(
         name="Keep Sculpted Shape", description="Vertices that you moved stay where they are", default=True
+    )
+    keep_reshaped: BoolProperty(
+        name="Keep Sculpted Correctives",
+        description="Correctives that you sculpted stay as they are, and the others are solved around them",
+        default=True,
     )
 
     volume_rms: FloatProperty(

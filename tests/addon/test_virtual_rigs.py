@@ -75,7 +75,6 @@ def test_weights_and_bones_are_not_edited_through_them():
     armature, context = result.armature, bpy.context
     picture, masters = scenes.picture(), virtual_bones.masters_of(result.armature)
     attempts = [
-        refit.refit(context.scene, context.view_layer, armature, options.RefitOptions()),
         painting.prune(context, armature, 2),
         bone_merge.merge(context, armature, *masters[:2]),
     ]

@@ -364,6 +364,32 @@ typedef struct ossify_space_fit {
     const double *joints; /* [rig.bones][3] to the parent, in coordinates of the rest; not read at a root */
 } ossify_space_fit;
 
+/* pose_model.kind: over which poses is averaged (Merry et al. 2006, 5.1), from what few to what many assumptions */
+enum {
+    OSSIFY_POSES_SEEN = 0,         /* the frames of the rig, as they are */
+    OSSIFY_POSES_JOINTS = 1,       /* joints are independent of each other */
+    OSSIFY_POSES_COMPONENTS = 2,   /* and each joint's linear part of its translation */
+    OSSIFY_POSES_TRANSLATIONS = 3, /* and translations are those of the skeleton */
+    OSSIFY_POSES_ROTATIONS = 4,    /* and there is no scale: rotations as the frames have them */
+    OSSIFY_POSES_UNIFORM = 5       /* all rotations are as likely */
+};
+
+/* Poses to average over. */
+typedef struct ossify_pose_model {
+    int64_t struct_size;
+    int64_t kind;           /* OSSIFY_POSES_SEEN */
+    const int32_t *parents; /* [rig.bones], one of them -1; not read for poses as they were seen, nor are */
+    const double
+        *joints; /* [rig.bones][3] to the parent, in coordinates of the rest; the root's own origin */
+} ossify_pose_model;
+
+/* Of ossify_average: P = E[G'G], so that s'P t is the mean of G s . G t over the poses. */
+typedef struct ossify_average {
+    int64_t struct_size;
+    double *products; /* [bones][4][bones][4], symmetric */
+    double *edges;    /* [triangles][3] mean squared length from each corner to the next; NULL: not wanted */
+} ossify_average;
+
 /* compression.source */
 enum {
     OSSIFY_SOURCE_WEIGHTS = 0, /* the rig's weights are to be met, whatever moves */
@@ -648,7 +674,8 @@ enum {
     OSSIFY_UNITE = 16,          /* options: ossify_subjects, result: ossify_united */
     OSSIFY_SHAPE_BONES = 17,    /* options: ossify_shaping */
     OSSIFY_MERGE = 18,          /* options: ossify_merging, result: ossify_merged */
-    OSSIFY_VERBS = 19
+    OSSIFY_AVERAGE_POSES = 19,  /* options: ossify_pose_model, result: ossify_average */
+    OSSIFY_VERBS = 20
 };
 
 /* What a verb works on; what it has no use for is not looked at. */
@@ -836,6 +863,14 @@ OSSIFY_API int64_t ossify_fuse(const ossify_poses *poses, const ossify_settings 
 OSSIFY_API int64_t ossify_inspect(const ossify_poses *poses, const ossify_settings *settings,
                                   const ossify_rig *rig, const ossify_skeleton *skeleton,
                                   ossify_conduct *conduct, ossify_info *info);
+
+/* The L2,2 inner product of animation space over the poses of a model (Merry et al. 2006); see docs/animation-space.md.
+ * In: a whole rig, whose frames say how joints turn; space, NULL for none, counts in the edges. poses.frames are not read.
+ * Memory: 128 bytes a pair of bones, 8 an edge. */
+OSSIFY_API int64_t ossify_average_poses(const ossify_poses *poses, const ossify_settings *settings,
+                                        const ossify_rig *rig, const ossify_space *space,
+                                        const ossify_pose_model *model, ossify_average *average,
+                                        ossify_info *info);
 
 /* Any verb: what the functions above do. */
 OSSIFY_API int64_t ossify_run(const ossify_request *request, ossify_info *info);

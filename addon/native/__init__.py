@@ -24,6 +24,7 @@ from .header import (
     MAX_INFLUENCES,
     MAX_VIRTUAL_BONES,
     METHODS,
+    POSE_MODELS,
     QUALITIES,
     RELOCATIONS,
     REST_MODES,
@@ -41,6 +42,7 @@ from .header import (
 from .job import Job
 from .loading import library, library_name, library_path, version
 from .nouns import (
+    Average,
     Compression,
     Conduct,
     Corrected,
@@ -67,6 +69,7 @@ from .verbs import (
     add_bone,
     animation_space,
     articulate,
+    average_poses,
     bone_costs,
     compress,
     connect,
@@ -97,6 +100,7 @@ __all__ = [
     "MAX_INFLUENCES",
     "MAX_VIRTUAL_BONES",
     "METHODS",
+    "POSE_MODELS",
     "QUALITIES",
     "RELOCATIONS",
     "REST_MODES",
@@ -109,6 +113,7 @@ __all__ = [
     "SYMMETRIES",
     "UNWRAP_METHODS",
     "UNWRAP_PLACES",
+    "Average",
     "Compression",
     "Conduct",
     "Corrected",
@@ -137,6 +142,7 @@ __all__ = [
     "add_bone",
     "animation_space",
     "articulate",
+    "average_poses",
     "bone_costs",
     "compress",
     "connect",

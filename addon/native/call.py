@@ -11,6 +11,7 @@ from .arguments import address, as_array, choice, flag, items, noun, pairs, real
 from .errors import OssifyError, refuse
 from .nouns import (
     HELD,
+    Average,
     Compression,
     Conduct,
     Corrected,
@@ -640,6 +641,24 @@ class Sight:
             found.limb_count,
             found.torso,
         )
+
+
+class Poses:
+    """Poses that are averaged over, and the averages: the structs, and the arrays they point into."""
+
+    def __init__(self, call: Call, kind: int, parents, joints):
+        bones = call.rig.bones
+        self.products = np.zeros((4 * bones, 4 * bones))
+        self.edges = None if call.triangles is None else np.zeros((len(call.triangles), 3))
+        self.options = header.sized(header.PoseModel, kind=kind)
+        if parents is not None:
+            self.parents = as_array("parents", parents, np.int32, "b", (bones,))
+            self.joints = as_array("joints", joints, np.float64, "bx", (bones, 3))
+            self.options.parents, self.options.joints = address(self.parents), address(self.joints)
+        self.result = header.sized(header.Average, products=address(self.products), edges=address(self.edges))
+
+    def answer(self) -> Average:
+        return Average(self.products, self.edges)
 
 
 class Figures:

@@ -49,6 +49,7 @@ VERBS = (
     "unite",
     "shape_bones",
     "merge",
+    "average_poses",
 )
 BONE_KINDS = ("rigid", "flexible")
 SHAPE_KINDS = ("rigid", "scaled")
@@ -64,6 +65,7 @@ SYMMETRIES = ("none", "found", "given")
 SUPPORTS = ("whole", "joints")
 SPACE_BONES = ("own", "padded")
 SPACE_FORMS = ("corrections", "positions")
+POSE_MODELS = ("seen", "joints", "components", "translations", "rotations", "uniform")
 SOURCES = ("weights", "poses")
 METHODS = ("exact", "printed")
 DRIVEN_FORMS = ("whole", "joints", "found")
@@ -490,6 +492,23 @@ class Conduct(ctypes.Structure):
     ]
 
 
+class PoseModel(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_int64),
+        ("kind", ctypes.c_int64),
+        ("parents", ctypes.c_void_p),
+        ("joints", ctypes.c_void_p),
+    ]
+
+
+class Average(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_int64),
+        ("products", ctypes.c_void_p),
+        ("edges", ctypes.c_void_p),
+    ]
+
+
 class Request(ctypes.Structure):
     _fields_ = [
         ("struct_size", ctypes.c_int64),
@@ -537,6 +556,8 @@ STRUCTS = {
     "ossify_fusion": Fusion,
     "ossify_groups": Groups,
     "ossify_conduct": Conduct,
+    "ossify_pose_model": PoseModel,
+    "ossify_average": Average,
     "ossify_request": Request,
 }
 

@@ -188,6 +188,22 @@ class SpaceFit:
         return _fill(struct, self, _SPACE_WORDS, _SPACE_REALS, _SPACE_FLAGS, "space_fit.")
 
 
+class Average(NamedTuple):
+    """Of lengths in animation space over poses: the L2,2 inner product."""
+
+    products: np.ndarray  # [4 b][4 b] P = E[G'G]
+    edges: np.ndarray | None  # [t][3] mean squared length from each corner of a triangle to the next
+
+    def inner(self, s: np.ndarray, t: np.ndarray) -> np.ndarray:
+        """s, t [...][b][4], differences of places -> [...] the mean of G s . G t"""
+        flat = len(self.products)
+        s, t = (np.asarray(vector, np.float64).reshape(*vector.shape[:-2], flat) for vector in (s, t))
+        return np.einsum("...i,ij,...j->...", s, self.products, t)
+
+    def norm(self, s: np.ndarray) -> np.ndarray:
+        return np.sqrt(np.maximum(self.inner(s, s), 0))
+
+
 class Space(NamedTuple):
     """What each bone adds to linear blend skinning: animation space."""
 

@@ -23,6 +23,7 @@ from .call import (
     Folds,
     Following,
     Graft,
+    Poses,
     Room,
     Sheet,
     Sight,
@@ -497,6 +498,33 @@ def fuse(rest, frames, triangles, rig: Rig, count: int = 0, settings: Settings |
     call.leaders = np.zeros(call.rig.bones, np.int32)
     call.options = header.sized(header.Fusion, count=whole("count", count, ""))
     call.result = header.sized(header.Groups, leaders=address(call.leaders))
+    return call
+
+
+@_verb(lambda call, _seconds: call.poses_averaged.answer())
+def average_poses(
+    rig: Rig,
+    triangles=None,
+    model: str = "seen",
+    parents=None,
+    joints=None,
+    space: Space | None = None,
+    settings: Settings | None = None,
+) -> Call:
+    """The L2,2 inner product of animation space, and with triangles the mean squared lengths of their edges.
+
+    model: over which poses; all but "seen" take parents [b], one of them -1, and joints [b][3].
+    """
+    if _whole(rig, "has poses").rest is None:
+        refuse("The rig lacks its rest pose: only a whole rig has poses.")
+    transforms = as_array("rig.transforms", rig.transforms, np.float64, "fbrc", (None, None, 3, 4))
+    call = Call(rig.rest, None, triangles, settings, frame_count=len(transforms))
+    call.settings.bones = call.settings.influences = 1
+    call.make_room(rig.released().bare())
+    call.poses_averaged = Poses(call, choice("model", model, header.POSE_MODELS, ""), parents, joints)
+    if space is not None:
+        call.slots = Slots(call, space, 0)
+    call.options, call.result = call.poses_averaged.options, call.poses_averaged.result
     return call
 
 

@@ -21,7 +21,6 @@
 #include "core/sentence.h"
 
 #define MOST_PENALTY 1e6
-#define FARTHEST_JOINT 1e15 /* of a joint */
 
 enum {
     MOST_ROUNDS = 100,

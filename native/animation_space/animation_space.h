@@ -4,6 +4,8 @@
 
 #include "core/call.h"
 
+#define FARTHEST_JOINT 1e15 /* coordinate of a joint */
+
 /* 1 when something was said. */
 int animation_space_refuses(const ossify_request *request, ossify_info *info);
 /* Arguments are checked. Writes space, and the transforms of the rig; returns a status. */

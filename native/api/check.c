@@ -37,6 +37,8 @@ _Static_assert(sizeof(ossify_correction) == 10 * 8, "no padding");
 _Static_assert(sizeof(ossify_corrected) == 4 * 8, "no padding");
 _Static_assert(sizeof(ossify_space) == 5 * 8, "no padding");
 _Static_assert(sizeof(ossify_space_fit) == 9 * 8, "no padding");
+_Static_assert(sizeof(ossify_pose_model) == 4 * 8, "no padding");
+_Static_assert(sizeof(ossify_average) == 3 * 8, "no padding");
 _Static_assert(sizeof(ossify_compression) == 9 * 8, "no padding");
 _Static_assert(sizeof(ossify_layers) == 8 * 8, "no padding");
 _Static_assert(sizeof(ossify_subjects) == 5 * 8, "no padding");

@@ -224,3 +224,17 @@ int64_t ossify_inspect(const ossify_poses *poses, const ossify_settings *setting
                                     .result = conduct};
     return frame_run(&request, info);
 }
+
+int64_t ossify_average_poses(const ossify_poses *poses, const ossify_settings *settings,
+                             const ossify_rig *rig, const ossify_space *space, const ossify_pose_model *model,
+                             ossify_average *average, ossify_info *info) {
+    const ossify_request request = {.struct_size = sizeof request,
+                                    .verb = OSSIFY_AVERAGE_POSES,
+                                    .poses = poses,
+                                    .settings = settings,
+                                    .rig = (ossify_rig *)rig,
+                                    .space = (ossify_space *)space,
+                                    .options = model,
+                                    .result = average};
+    return frame_run(&request, info);
+}

@@ -1,6 +1,7 @@
 /* verbs.c - the table of verbs. A verb lives in a folder of its own; here it says what it reads, what it writes and
  * who does it, and the frame (frame.c) does the rest: checks, memory, threads, measuring, jobs. */
 #include "animation_space/animation_space.h"
+#include "animation_space/average.h"
 #include "animator/animator.h"
 #include "api/verb.h"
 #include "articulate/articulate.h"
@@ -273,6 +274,15 @@ static const Verb VERBS[OSSIFY_VERBS] = {
             .result = {"ossify_conduct", sizeof(ossify_conduct)},
             .refuses = inspect_refuses,
             .run = run_inspect,
+        },
+    [OSSIFY_AVERAGE_POSES] =
+        {
+            .name = "average_poses",
+            .reads = READS_SETTINGS | READS_TRIANGLES | READS_RIG | READS_SPACE,
+            .options = {"ossify_pose_model", sizeof(ossify_pose_model)},
+            .result = {"ossify_average", sizeof(ossify_average)},
+            .refuses = average_refuses,
+            .run = average,
         },
 };
 

@@ -65,6 +65,10 @@ typedef struct Bench {
     double flights[BONES + 1], excesses[BONES + 1], slips[BONES + 1], owned[BONES + 1];
     uint8_t idle[BONES + 1];
     int32_t limbs[BONES + 1], foreign[BONES + 1];
+    ossify_pose_model pose_model;
+    ossify_average average;
+    double products[16 * BONES * BONES], model_joints[3 * BONES];
+    int32_t model_parents[BONES];
     ossify_request request;
 } Bench;
 
@@ -197,6 +201,19 @@ static void give_conduct(Bench *bench) {
     bench->request.result = &bench->conduct;
 }
 
+static void give_model(Bench *bench) {
+    for (int b = 0; b < BONES; b++) {
+        bench->model_parents[b] = b - 1;
+    }
+    bench->pose_model = (ossify_pose_model){.struct_size = sizeof bench->pose_model,
+                                            .kind = OSSIFY_POSES_COMPONENTS,
+                                            .parents = bench->model_parents,
+                                            .joints = bench->model_joints};
+    bench->average = (ossify_average){.struct_size = sizeof bench->average, .products = bench->products};
+    bench->request.options = &bench->pose_model;
+    bench->request.result = &bench->average;
+}
+
 static void give_subjects(Bench *bench) {
     bench->subjects = (ossify_subjects){.struct_size = sizeof bench->subjects,
                                         .count = 1,
@@ -314,6 +331,9 @@ static Bench *bench_open(int64_t verb) {
     if (verb == OSSIFY_INSPECT) {
         give_conduct(bench);
     }
+    if (verb == OSSIFY_AVERAGE_POSES) {
+        give_model(bench);
+    }
     return bench;
 }
 
@@ -334,6 +354,7 @@ static void check_same(const Bench *a, const Bench *b) {
     CHECK(memcmp(a->leaders, b->leaders, sizeof a->leaders) == 0);
     CHECK(memcmp(a->flights, b->flights, sizeof a->flights) == 0);
     CHECK(memcmp(a->foreign, b->foreign, sizeof a->foreign) == 0);
+    CHECK(memcmp(a->products, b->products, sizeof a->products) == 0);
     CHECK(a->corrected.bare_erms == b->corrected.bare_erms);
     CHECK(memcmp(a->virtual_weights, b->virtual_weights, sizeof a->virtual_weights) == 0);
     CHECK(memcmp(a->blended_weights, b->blended_weights, sizeof a->blended_weights) == 0);

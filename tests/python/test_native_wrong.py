@@ -130,6 +130,15 @@ def calls():
             "unwrapping": native.Unwrapping(iterations=1),
             "settings": settings,
         },
+        "average_poses": {
+            "rig": rig,
+            "triangles": eel.triangles,
+            "model": "rotations",
+            "parents": [-1, 0],
+            "joints": np.zeros((2, 3)),
+            "space": None,
+            "settings": settings,
+        },
         "fuse": {**motion, "count": 0, "settings": settings},
         "inspect": {**motion, "skeleton": skeleton, "settings": settings},
         "prune_weights": {**motion, "influences": 2, "settings": settings},
@@ -167,7 +176,7 @@ def refused_in_words(act):
 
 VERBS = (
     "decompose articulate connect bone_costs add_bone evaluate correct drive animation_space compress"
-    " fuse inspect merge place_joints prune_weights shape_bones smooth_weights unite unwrap"
+    " average_poses fuse inspect merge place_joints prune_weights shape_bones smooth_weights unite unwrap"
 ).split()
 
 

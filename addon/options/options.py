@@ -115,7 +115,8 @@ _PRESET_DEFAULTS = {
     name: getattr(Options, name)
     for name in (
         "bones_by bones budget budget_of bones_most bone_kind skeleton helpers influences_by influences"
-        " quality locality fairness correctives rest rest_correction smooth_jitter keys key_tolerance"
+        " quality locality fairness correctives corrective_count rest rest_correction smooth_jitter keys"
+        " key_tolerance"
     ).split()
 }
 PRESETS = {
@@ -141,6 +142,7 @@ PRESETS = {
             "skeleton": "NONE",
             "influences_by": "AUTO",
             "correctives": "AUTO",
+            "corrective_count": 8,
             "key_tolerance": 0.02,
         },
     ),

@@ -194,17 +194,17 @@ $(replay): $(replay_objects) $(if $(target),$(library),$(native_objects)) $(open
 
 # ---- targets
 
-.PHONY: lib wheel extension extensions demo pictures test test-c test-python test-addon test-blenders test-windows \
+.PHONY: lib wheel extension extensions release demo pictures test test-c test-python test-addon test-blenders test-windows \
         test-rebuild test-address test-threads coverage bench hashes fuzz fuzz-files fuzz-run fuzz-keep fuzz-merge lock format lint graph clean help
 
 lib: $(library) ## build the library
 
 # The wheel that carries the library into Blender; the same for pip.
-wheel := build/wheels/ossify_native-$(version)-py3-none-$(WHEEL_TAG).whl
+wheel := build/wheels/ossify-$(version)-py3-none-$(WHEEL_TAG).whl
 ifdef target
 wheel: $(wheel)
 $(wheel): $(library) $(OPENBLAS_FILES) $(addprefix tools/,wheel.py archive.py bundled.py) $(wildcard licenses/*) \
-          LICENSE blender_manifest.toml
+          LICENSE blender_manifest.toml $(wildcard addon/native/*.py) docs/python.md
 	$(call quietly,pack,$@)$(venv_python) tools/wheel.py $@ $(version) $(library) $(OPENBLAS_FILES) \
 	 --notice $(OPENBLAS_LICENSE)
 endif
@@ -221,6 +221,9 @@ extension: ## build/dist: the zip for this machine, built and validated by Blend
 extensions: ## build/dist: the zips for every platform, and a bill of materials for each
 	+@$(foreach name,$(platforms),$(call make_wheel,$(name)) &&) true
 	@$(venv_python) tools/extension.py --materials $(platforms)
+
+release: extensions ## build/release: zips, wheels, checksums, changelog, and what a person has to upload where
+	@$(venv_python) tools/release.py
 
 test-rebuild: extension ## whether the zip for this machine has the same bytes when it is built again elsewhere
 	@$(venv_python) tools/rebuild.py $(this_platform)

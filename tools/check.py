@@ -74,9 +74,15 @@ def other_parts():
     yield Part("windows in Debian's Blenders", 3000, [blender("trixie", "window"), blender("sid", "window")])
     yield Part("thread sanitizer", 2700, [make("test-threads")])
     yield Part(
-        "extensions for every platform, their bytes, and tests for Windows",
+        "extensions for every platform, their bytes and rules, the wheel for pip, and tests for Windows",
         2700,
-        [make("extensions"), make("test-rebuild"), make("test-windows")],
+        [
+            make("extensions"),
+            [sys.executable, "tools/release.py", "--check"],
+            [sys.executable, "tools/pip_trial.py"],
+            make("test-rebuild"),
+            make("test-windows"),
+        ],
     )
     for name in ("4.5", "trixie", "sid"):  # `make test` takes the oldest and the newest package
         yield Part(f"tests in Blender {name}", 2700, [blender(name, "tests")])

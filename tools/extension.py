@@ -38,7 +38,7 @@ def zip_path(platform):
 
 def wheel_path(platform):
     tag = PLATFORMS[platform].wheel
-    return ROOT / "build" / "wheels" / f"ossify_native-{version()}-py3-none-{tag}.whl"
+    return ROOT / "build" / "wheels" / f"ossify-{version()}-py3-none-{tag}.whl"
 
 
 def staged_manifest(platforms):

@@ -55,7 +55,7 @@ def bill(zip_file, openblas):
         "ossify", OURS, application, data, version=version, purl=blender
     )
     root.properties.add(Property(name="ossify:file", value=zip_file.name))
-    wheel = described("ossify_native", OURS, data=entries[wheel_name], version=version)
+    wheel = described("ossify", OURS, data=entries[wheel_name], version=version)
     bom.components.add(wheel)
     bom.register_dependency(root, [wheel])
     for name, library in shared_libraries(entries[wheel_name]).items():

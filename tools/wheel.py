@@ -1,7 +1,8 @@
 """Packs the library into a wheel: python tools/wheel.py WHEEL VERSION FILE... --notice FILE
 
-Blender installs it with the extension, pip without Blender. The same files give the same bytes. The licences
-of all that is in the files go in, too; FILE is what scipy-openblas32 itself says of them.
+Blender installs it with the extension, pip without Blender: `ossify_native` is the library alone, which the
+extension looks for, and `ossify` is addon/native, for Python without Blender. The same files give the same
+bytes. The licences of all that is in the files go in, too; FILE is what scipy-openblas32 itself says of them.
 """
 
 import argparse
@@ -15,6 +16,7 @@ import bundled
 import needs
 from cache import ROOT, stop
 
+PACKAGE = ROOT / "addon" / "native"  # imports without Blender
 INIT = '''"""libossify, the library behind the Ossify extension for Blender, with the OpenBLAS it needs."""
 
 from pathlib import Path
@@ -29,13 +31,16 @@ def library_path() -> Path:
 
 METADATA = """\
 Metadata-Version: 2.4
-Name: ossify_native
+Name: ossify
 Version: {version}
-Summary: libossify, which turns moving meshes into rigs; the library behind the Ossify extension for Blender
+Summary: Turns moving meshes into rigs: the library behind the Ossify extension for Blender
 License-Expression: {expression}
 {license_files}
 Requires-Python: >=3.10
-"""
+Requires-Dist: numpy>=1.26
+Description-Content-Type: text/markdown
+
+{description}"""
 
 WHEEL = """\
 Wheel-Version: 1.0
@@ -47,14 +52,20 @@ Tag: {tag}
 
 def contents(version, tag, files, parts):
     """{path in the wheel: bytes}; all but RECORD"""
-    info = f"ossify_native-{version}.dist-info"
+    info = f"ossify-{version}.dist-info"
     library = next(name for name in files if name.startswith("libossify."))
     paths = {f"ossify_native/{name}": data for name, data in files.items()}
     paths["ossify_native/__init__.py"] = INIT.format(version=version, library=library).encode()
+    for file in sorted(PACKAGE.iterdir()):
+        if file.suffix == ".py" or file.name == "py.typed":
+            paths[f"ossify/{file.name}"] = file.read_bytes()
     licenses = {"LICENSE": ROOT / "LICENSE"} | {part.text: bundled.TEXTS / part.text for part in parts}
     names = "\n".join(f"License-File: {name}" for name in licenses)
     expression = bundled.expression(parts)
-    metadata = METADATA.format(version=version, expression=expression, license_files=names)
+    description = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+    metadata = METADATA.format(
+        version=version, expression=expression, license_files=names, description=description
+    )
     paths[f"{info}/METADATA"] = metadata.encode()
     paths[f"{info}/WHEEL"] = WHEEL.format(tag=tag).encode()
     for name, file in licenses.items():
@@ -82,7 +93,7 @@ def by_the_clock(files):
 
 
 def is_shared(path):
-    return not path.endswith((".py", "/METADATA", "/WHEEL", "/RECORD")) and "/licenses/" not in path
+    return not path.endswith((".py", ".typed", "/METADATA", "/WHEEL", "/RECORD")) and "/licenses/" not in path
 
 
 def main():

@@ -118,7 +118,7 @@ def test_a_bone_with_a_number_that_it_cannot_have(sheet, number):
     assert changes.find(sheet.armature).added == []
 
 
-@pytest.mark.parametrize("version", ["99.0.0", "1.0.0", "0.2"])
+@pytest.mark.parametrize("version", ["99.0.0", "1.0.0", "0.3"])
 def test_a_rig_of_a_version_to_come(sheet, tmp_path, capsys, version):
     armature = sheet.armature
     armature.ossify.version = version

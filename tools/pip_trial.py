@@ -4,6 +4,7 @@ Installed into fresh environments with NumPy 1.26 and 2.x, for every Python that
 of docs/python.md are run, and `python -m ossify solve`. What is not here is said.
 """
 
+import hashlib
 import os
 import re
 import shutil
@@ -12,12 +13,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-from cache import ROOT, attempt, interpreter
+from cache import REQUIREMENTS, ROOT, Unavailable, install, interpreter, make_environment
 from extension import wheel_path
 from platforms import this_platform
 
 PYTHONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
-NUMPYS = {"==1.26.*": ("3.10", "3.11", "3.12"), ">=2": PYTHONS}  # 1.26 has no wheels for newer ones
+NUMPYS = {"numpy1": PYTHONS[:3], "numpy2": PYTHONS[:4]}  # those that each has wheels for
 MAKE = """
 import numpy as np
 rest = np.random.default_rng(1).normal(size=(200, 3))
@@ -68,6 +69,14 @@ def python_of(version):
     return None
 
 
+def install_wheel(python, wheel, folder):
+    """From disk alone, by its hash as everything else."""
+    asked = folder / "wheel.txt"
+    digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+    asked.write_text(f"ossify @ {wheel.as_uri()} --hash=sha256:{digest}\n", encoding="utf-8")
+    install(python, asked, "--no-index", "--no-deps")
+
+
 def main():
     wheel = wheel_path(this_platform())
     for version in PYTHONS:
@@ -80,15 +89,15 @@ def main():
                 continue
             with tempfile.TemporaryDirectory() as folder:
                 folder = Path(folder)
-                python = interpreter(folder / "venv")
-                run(found, "-I", "-m", "venv", folder / "venv", folder=folder)
-                pip = [str(python), "-I", "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
-                if not attempt([*pip, "--only-binary", ":all:", f"numpy{numpy}"], 600):
-                    print(f"skipped Python {version} with NumPy {numpy}: NumPy could not be fetched")
+                try:
+                    make_environment(folder / "venv", REQUIREMENTS / f"{numpy}.txt", found)
+                except Unavailable:
+                    print(f"skipped Python {version} with {numpy}: it could not be fetched")
                     continue
-                run(*pip, "--no-index", wheel, folder=folder)
+                python = interpreter(folder / "venv")
+                install_wheel(python, wheel, folder)
                 try_it(python, folder)
-                print(f"pip: {wheel.name} in Python {version} with NumPy {numpy}: examples run")
+                print(f"pip: {wheel.name} in Python {version} with {numpy}: examples run", flush=True)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from platforms import PLATFORMS
 RELEASE = ROOT / "build" / "release"
 ADDON = ROOT / "addon"
 NETWORK = {"urllib.request", "http.client", "socket", "requests", "ftplib", "smtplib"}
+INSTALLERS = set("pip ensurepip".split())
 TAGS = {"Animation", "Rigging", "Bake", "Game Engine", "Import-Export"}
 
 
@@ -56,7 +57,7 @@ def no_paths():
 
 
 def no_pip():
-    found = [p.name for p, tree in sources() if {"pip", "ensurepip"} & set(imported(tree))]
+    found = [p.name for p, tree in sources() if INSTALLERS & set(imported(tree))]
     return f"{found} install packages" if found else None
 
 

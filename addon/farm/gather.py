@@ -52,6 +52,7 @@ def record_of(job: Job, task: Task) -> dict:
 
 
 def _numbers(values) -> list[float]:
+    values = list(values.values()) if isinstance(values, dict) else values  # by frame, as reports have them
     values = values if isinstance(values, list) else []
     return [float(v) for v in values if isinstance(v, (int, float)) and math.isfinite(v)]
 

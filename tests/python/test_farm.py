@@ -120,7 +120,13 @@ console.log(JSON.stringify(tasks));
 
 def test_the_page_tells_of_all_tasks(tmp_path):
     made = shots(tmp_path)
-    report(made, 0, clips=[{"frame_error": [0.01, 0.03, 0.02]}], bytes=12000, seconds={"Solving": 1.5})
+    report(
+        made,
+        0,
+        clips=[{"frame_error": {"1": 0.01, "2": 0.03, "3": 0.02}}],
+        bytes=12000,
+        seconds={"Solving": 1.5},
+    )
     report(made, 1, ok=False, error="It has <no> motion.")
     records = gather.gather(made)
     assert [record["ok"] for record in records] == [True, False, False]

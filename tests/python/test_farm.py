@@ -130,6 +130,7 @@ def test_the_page_tells_of_all_tasks(tmp_path):
     report(made, 1, ok=False, error="It has <no> motion.")
     records = gather.gather(made)
     assert [record["ok"] for record in records] == [True, False, False]
+    assert "error of each frame, at most" in (made.folder / gather.PAGE).read_text(encoding="utf-8")
     page = read_page(made)
     assert {"4", "0.5 %", "12 kB", "1.5 s"} <= set(page.rows[1])
     assert page.rows[2][-1] == "It has <no> motion."

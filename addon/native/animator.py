@@ -39,6 +39,7 @@ _UNSEEN = 0.01  # percent of the size: a core that leaves less needs no helpers
 _IDLE = 1e-3  # of the vertices: a bone that is the strongest on fewer has no part of its own
 _IDLE_ROUNDS = 6
 _IDLE_COST = 1.05  # of the error: helpers that nobody sees stay if it would rise by more
+_GIVE_BACK_COST = 1.2  # likewise: rather than that, a bone of the core becomes a helper
 _HEAVY_SIDE = 0.6  # of the surface: a bone with more of it to one side is no root
 
 
@@ -94,6 +95,13 @@ def idle(rig: Rig) -> np.ndarray:
     """[b] whether it is the strongest bone of next to no vertex; the one with the most is not"""
     owned = np.bincount(owners(rig), minlength=rig.bones)
     return owned < min(_IDLE * len(rig.influence_bones), owned.max())
+
+
+def _slight(rig: Rig) -> np.ndarray:
+    """[b] whether it moves next to nothing, all its weights together"""
+    bones, weights = rig.influence_bones, rig.influence_weights
+    moved = np.bincount(bones[bones >= 0], weights[bones >= 0], minlength=rig.bones)
+    return moved < min(_IDLE * len(bones), moved.max())
 
 
 def _renumbered(rig: Rig, number: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -305,14 +313,15 @@ class _Plan(NamedTuple):
         return dataclasses.replace(self.settings, **changed)
 
 
-def _without_idle_core(plan: _Plan, state: _State) -> _State:
-    """A bone of the core that is idle gets its part back from the largest of its helpers; one that has none
-    becomes a helper of the bone above, and leaves if there are to be none, or it has nobody above."""
+def _without_idle_core(plan: _Plan, state: _State, back: bool = True) -> _State:
+    """A bone of the core that is idle gets its part back from the largest of its helpers; one that has none,
+    or all if they get nothing back, becomes a helper of the bone above, and leaves if there are to be none,
+    or it has nobody above."""
     gone, less = np.zeros(state.rig.bones, bool), np.zeros(state.rig.bones, bool)
     unused, owned = idle(state.rig), np.bincount(owners(state.rig), minlength=state.rig.bones)
     for b in np.flatnonzero(unused & (state.roles == CORE)):
         helpers = (state.skeleton.parents == b) & (state.roles == HELPER) & ~unused
-        if helpers.any():
+        if helpers.any() and (back or state.skeleton.parents[b] < 0):
             gone[np.where(helpers, owned, -1).argmax()] = True
         elif plan.helpers and state.skeleton.parents[b] >= 0:
             less[b] = True
@@ -340,6 +349,9 @@ def _leave_idle(plan: _Plan, state: _State, at: float) -> Solving:
         fewer = yield from _hold(plan, fewer, plan.quick, at, at)
         if not seen and fewer.info.erms > _IDLE_COST * state.info.erms:
             break
+        if seen and plan.helpers and fewer.info.erms > _GIVE_BACK_COST * state.info.erms:
+            less = yield from _hold(plan, _without_idle_core(plan, state, back=False), plan.quick, at, at)
+            fewer = min(fewer, less, key=lambda tried: tried.info.erms)
         state = fewer
     return state
 
@@ -374,7 +386,7 @@ def _helped(plan: _Plan, pieces: Rig, core: _State) -> Solving:
     """The core with the other pieces as helpers, all solved together."""
     state = _with_helpers(pieces, _nearest_groups(pieces, core), core)
     state = yield from _hold(plan, state, plan.quick, 0.55, 0.65)
-    state = _without_idle_core(plan, _without(state, idle(state.rig) & (state.roles == HELPER)))
+    state = _without_idle_core(plan, _without(state, _slight(state.rig) & (state.roles == HELPER)))
     state = yield from _hold(plan, state, plan.settings.quality, 0.65, 0.85)
     return (yield from _leave_idle(plan, state, 0.85))
 

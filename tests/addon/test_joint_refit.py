@@ -1,6 +1,7 @@
 """Joints that a refit moves, and those that it leaves."""
 
 import bpy
+import creature_rigs
 import numpy as np
 import pytest
 import scenes
@@ -65,8 +66,11 @@ def put_off(armature, name):
     return lambda: (armature.data.bones[name].head_local - head).length
 
 
-def test_joints_are_found_anew_when_asked(articulated):
-    armature = articulated[0].armature
+def test_joints_are_found_anew_when_asked():
+    """By distances alone: in another norm a hinge may come to lie elsewhere along its axis."""
+    picked = {"skeleton": "ARTICULATED", "rest_correction": "KEPT", "fairness": 0.0}
+    armature = creature_rigs.converted(**picked)[0].armature
+    scenes.select(armature)
     placed, free = put_off(armature, "Side.002.R"), put_off(armature, "Side.002.L")
     changes.hold_bone(armature.data.bones["Side.002.L"], False)
     away = placed(), free()

@@ -13,7 +13,7 @@ from ..rig import roles
 
 _PIXELS = (480, 360)
 _SAMPLES = 24
-_MARGIN = 1.08  # around what is shown
+_PICTURE_MARGIN = 1.08  # around what is shown
 _BEHIND = Vector((0.55, -1.0, 0.45))  # from where one looks, in sizes
 _THICK = 0.012  # of a bone, in sizes
 
@@ -78,7 +78,9 @@ def _framed(points: np.ndarray, size: float):
     wide, tall = high[:2] - low[:2]
     camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
     camera.data.type = "ORTHO"
-    camera.data.ortho_scale = _MARGIN * (max(float(wide), float(tall) * _PIXELS[0] / _PIXELS[1]) or size)
+    camera.data.ortho_scale = _PICTURE_MARGIN * (
+        max(float(wide), float(tall) * _PIXELS[0] / _PIXELS[1]) or size
+    )
     camera.data.clip_end = 100 * size
     camera.location = turn @ Vector((low + high) / 2) + 3 * size * _BEHIND
     camera.rotation_euler = turn.to_euler()

@@ -454,6 +454,8 @@ def steps(
     best = core
     if helpers and core.info.rms_percent > _UNSEEN:
         best = yield from _helped(plan, pieces, core)
+        if best.info.erms > core.info.erms:  # caught somewhere: helpers must help
+            best = yield from _hold(plan, core, settings.quality, 0.85, 0.9)
     if settings.fairness > 0:
         best = yield from _fair(plan, best, settings.fairness)
     return Character(*_in_order(best), first, core.info)

@@ -96,6 +96,11 @@ CALLS = {
     "unwrap": lambda: native.unwrap(*poses, rest[triangles][:, :, :2]),
     "fuse": lambda: native.fuse(*poses, rig),
     "inspect": lambda: native.inspect(*poses, rig, tree),
+    "shape_bones": lambda: native.shape_bones(frames, triangles, alone),
+    "merge": lambda: native.merge(
+        rest[None], frames, np.zeros(6, np.int32), rig, tree.parents, tree.joints[None], rig, triangles
+    ),
+    "average_poses": lambda: native.average_poses(rig, triangles),
     "evaluate": lambda: native.evaluate(rest, frames, rig),
 }
 assert {name.split(",")[0] for name in CALLS} - {"refit"} == set(native.header.VERBS), native.header.VERBS

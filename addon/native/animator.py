@@ -35,6 +35,8 @@ CORE, HELPER = 0, 1
 _QUICKER = {"draft": "draft", "normal": "draft", "best": "normal"}  # where a later step goes on anyway
 _EXACT = 0.03  # percent of the size: pieces that leave less may be those of a rig, and are
 _EXACT_JOINTS = 0.1  # if its parts leave no more with joints that hold
+_NEARLY = 0.1  # percent of the size: pieces that leave more are not too few for a rig
+_COLLAPSE = 0.1  # of what the pieces leave: twice as many leave less only where they are all of a rig's parts
 _UNSEEN = 0.01  # percent of the size: a core that leaves less needs no helpers
 _IDLE = 1e-3  # of the vertices: a bone that is the strongest on fewer has no part of its own
 _IDLE_ROUNDS = 6
@@ -370,6 +372,16 @@ def _rig_that_is_there(plan: _Plan, count: int) -> Generator[Ask, object, _State
     return (yield from _leave_idle(plan, state, 0.5))
 
 
+def _may_be_a_rig(plan: _Plan, first: Info) -> Generator[Ask, object, bool]:
+    """Of a rig, enough pieces leave next to nothing, and one too few leaves much; soft bodies have no such
+    step."""
+    if first.rms_percent < _EXACT or first.rms_percent > _NEARLY:
+        return first.rms_percent < _EXACT
+    wish = plan.wish(bones=2 * PIECES, quality="draft")
+    _, more = yield Ask(verbs.decompose, (*plan.poses, wish), {}, 0.3, 0.3)
+    return more.rms_percent < _COLLAPSE * first.rms_percent
+
+
 def _fused_core(plan: _Plan, pieces: Rig, count: int) -> Solving:
     """A bone for each group, with joints that hold."""
     leaders = yield Ask(verbs.fuse, (*plan.poses, pieces, count), {}, 0.3, 0.35)
@@ -447,7 +459,7 @@ def steps(
     wish = plan.wish(bones=max(PIECES, count), quality=plan.quick)
     pieces, first = yield Ask(verbs.decompose, (*plan.poses, wish), {}, 0.0, 0.3)
     core = None
-    if first.rms_percent < _EXACT:
+    if (yield from _may_be_a_rig(plan, first)):
         core = yield from _rig_that_is_there(plan, count)
     if core is None:
         core = yield from _fused_core(plan, pieces, count)

@@ -89,29 +89,31 @@ def test_killed_while_it_writes(tmp_path, suffix):
         assert all(file.is_file() for file in overlaps.parts_of_gltf(folder / "rig.gltf"))
 
 
-@pytest.fixture
-def full_disk():
-    """A limit on the size of files stands for it: the system answers as then, if with another word."""
+@contextlib.contextmanager
+def full_disk(most):
+    """A limit on the size of files stands for it: the system answers as then, if with another word. What the
+    tests say goes into a file, too, and may not be written meanwhile."""
     resource = pytest.importorskip("resource")
     ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
-
-    def fill(most):
+    try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (most, before[1]))
-
-    yield fill
-    resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    signal.signal(signal.SIGXFSZ, ignored)
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, ignored)
 
 
 @pytest.mark.parametrize("suffix", EVERY)
-def test_a_full_disk_is_told(tmp_path, capsys, full_disk, suffix):
+def test_a_full_disk_is_told(tmp_path, capsys, suffix):
     given, folder = earlier(tmp_path, suffix)
     before = everything(folder)
     capsys.readouterr()
     # before Alembic, a point cache is written elsewhere, and shall fit
-    full_disk(100_000 if suffix == ".abc" else max(map(len, before.values())) // 2)
-    assert run(*given, "--quiet", *(FAST if given[0] == "convert" else [])) == command.FAILED
+    most = 100_000 if suffix == ".abc" else max(map(len, before.values())) // 2
+    with full_disk(most):
+        status = run(*given, "--quiet", *(FAST if given[0] == "convert" else []))
+    assert status == command.FAILED
     said, out = capsys.readouterr().err.splitlines()[-1], folder / f"rig{suffix}"
     if suffix == ".blend" and "did not write" in said:  # to 4.5 Blender notices, and says something else
         assert said.startswith(f"scene.blend: Blender did not write {out} (")

@@ -35,10 +35,11 @@ CORE, HELPER = 0, 1
 _QUICKER = {"draft": "draft", "normal": "draft", "best": "normal"}  # where a later step goes on anyway
 _EXACT = 0.03  # percent of the size: pieces that leave less may be those of a rig, and are
 _EXACT_JOINTS = 0.1  # if its parts leave no more with joints that hold
-_NEARLY = 0.1  # percent of the size: pieces that leave more are not too few for a rig
+_TOO_MUCH = 0.1  # percent of the size: pieces that leave more are not too few for a rig
 _COLLAPSE = 0.1  # of what the pieces leave: twice as many leave less only where they are all of a rig's parts
 _UNSEEN = 0.01  # percent of the size: a core that leaves less needs no helpers
 _IDLE = 1e-3  # of the vertices: a bone that is the strongest on fewer has no part of its own
+_COUNT_TRIES = 2
 _IDLE_ROUNDS = 6
 _IDLE_COST = 1.05  # of the error: helpers that nobody sees stay if it would rise by more
 _GIVE_BACK_COST = 1.2  # likewise: rather than that, a bone of the core becomes a helper
@@ -375,7 +376,7 @@ def _rig_that_is_there(plan: _Plan, count: int) -> Generator[Ask, object, _State
 def _may_be_a_rig(plan: _Plan, first: Info) -> Generator[Ask, object, bool]:
     """Of a rig, enough pieces leave next to nothing, and one too few leaves much; soft bodies have no such
     step."""
-    if first.rms_percent < _EXACT or first.rms_percent > _NEARLY:
+    if first.rms_percent < _EXACT or first.rms_percent > _TOO_MUCH:
         return first.rms_percent < _EXACT
     wish = plan.wish(bones=2 * PIECES, quality="draft")
     _, more = yield Ask(verbs.decompose, (*plan.poses, wish), {}, 0.3, 0.3)
@@ -392,6 +393,18 @@ def _fused_core(plan: _Plan, pieces: Rig, count: int) -> Solving:
     quality = plan.quick if plan.helpers else plan.settings.quality
     state = yield from _hold(plan, state, quality, 0.45, 0.5)
     return (yield from _leave_idle(plan, state, 0.5))
+
+
+def _counted_core(plan: _Plan, pieces: Rig, count: int) -> Solving:
+    """As many as asked for: where some of them came to nothing, more groups are made."""
+    core, groups = (yield from _fused_core(plan, pieces, count)), count
+    for _ in range(_COUNT_TRIES):
+        missing = count - int((core.roles == CORE).sum())
+        if missing <= 0 or groups == pieces.bones:
+            break
+        groups = min(groups + missing, pieces.bones)
+        core = yield from _fused_core(plan, pieces, groups)
+    return core
 
 
 def _helped(plan: _Plan, pieces: Rig, core: _State) -> Solving:
@@ -462,7 +475,7 @@ def steps(
     if (yield from _may_be_a_rig(plan, first)):
         core = yield from _rig_that_is_there(plan, count)
     if core is None:
-        core = yield from _fused_core(plan, pieces, count)
+        core = yield from _counted_core(plan, pieces, count)
     best = core
     if helpers and core.info.rms_percent > _UNSEEN:
         best = yield from _helped(plan, pieces, core)

@@ -292,7 +292,8 @@ def _remove_keys(obj, names: list[str]) -> None:
 
 def read_fields(armature, meshes: list, names: list[str] | None = None) -> np.ndarray:
     """[n][v][3] in the armature's space, as they stand now; of all, or of some"""
-    names, found = names_of(armature) if names is None else names, []
+    names = names_of(armature) if names is None else names
+    found = [np.empty((len(names), 0, 3))]  # of no mesh, there is nothing to read
     for obj in meshes:
         matrix = (np.linalg.inv(matrix_of(armature)) @ matrix_of(obj))[:3, :3]
         blocks = obj.data.shape_keys.key_blocks if obj.data.shape_keys is not None else {}

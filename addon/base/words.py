@@ -28,3 +28,11 @@ def moved_words(names: list[str]) -> str:
     if len(names) == 1:
         return f"{names[0]} is moved by a constraint or driver"
     return f"{listed(names)} are moved by constraints or drivers"
+
+
+def size_words(count: int) -> str:
+    for unit in ("bytes", "kB", "MB"):
+        if count < 1000:
+            return f"{count:.3g} {unit}"
+        count /= 1000
+    return f"{count:.3g} GB"

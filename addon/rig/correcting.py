@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import native
 from ..base.steps import Step, watch
-from ..base.words import counted, listed
+from ..base.words import counted, listed, size_words
 from .correctives import Held, Shapes, named
 
 JOINT_KEYS = 4  # fields of one joint each, for every one that all joints would drive
@@ -163,7 +163,7 @@ def bytes_of(count: int, vertices: int, frames: int) -> int:
 def _size(body: Body, count: int) -> str:
     vertices, frames = len(body.poses[0]), len(body.poses[1])
     size = bytes_of(count, vertices, frames)
-    return f"{size / 1000:.3g} kB, as much as {counted(round(size / _BONE_BYTES / frames), 'bone')}"
+    return f"{size_words(size)}, as much as {counted(round(size / _BONE_BYTES / frames), 'bone')}"
 
 
 def _keyed(body: Body, rig: native.Rig, worth: native.Corrected, info: native.Info, why: str = "") -> Found:

@@ -17,7 +17,7 @@ import numpy as np
 from .. import native
 from ..base import surface
 from ..base.meshes import matrix_of, positions
-from ..base.words import counted
+from ..base.words import counted, size_words
 from ..motion.capture import Motion
 from ..native import Conduct, Info, Rig, Skeleton
 from ..skeleton import joints
@@ -254,14 +254,6 @@ class Report:
             values["keep_volume"] = {"plain_percent": self.volume.before, "rms_percent": self.volume.after}
         values["notes"] = list(self.notes)
         return values
-
-
-def size_words(count: int) -> str:
-    for unit in ("bytes", "kB", "MB"):
-        if count < 1000:
-            return f"{count:.3g} {unit}"
-        count /= 1000
-    return f"{count:.3g} GB"
 
 
 class _Stage:

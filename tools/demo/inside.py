@@ -119,7 +119,7 @@ def captions(report, case):
 
 
 def figures(ossify, name, report, glb, seconds):
-    percent, size = report.percent, ossify.rig.report.size_words
+    percent, size = report.percent, ossify.base.words.size_words
     rig, _, cache = report.sizes()
     errors = f"{percent(report.rms):.2g} %", f"{percent(report.maximum):.2g} %"
     counts = (report.vertices, len(report.times), report.bones)

@@ -158,7 +158,7 @@ class Log:
 
     def died_in(self):
         """Tests that began, and that nothing more is known of."""
-        after = [*self.lines[1:], ["began", None]]
+        after = [*self.lines, ["began", None]][1:]
         return [test for (word, test), (then, _) in zip(self.lines, after, strict=True) if word == then]
 
     def may_go_on(self):

@@ -29,7 +29,7 @@ def converted(path, folder, **chosen):
 
     obj = bring_in(path, folder)
     began = time.perf_counter()
-    steps = convert.convert(bpy.context.scene, bpy.context.view_layer, [obj], options.Options(**chosen))
+    steps = convert.convert(bpy.context.scene, bpy.context.view_layer, [obj], options.wished(**chosen))
     result = run(steps)
     seconds, found = time.perf_counter() - began, result.report
     kind = result.armature.ossify.settings.skeleton

@@ -95,7 +95,7 @@ def measure(path, bones):
     sequence = np.load(path)
     scene = bpy.context.scene
     scene.frame_end = last = len(sequence["frames"])
-    wish = Options(bones=bones, skeleton="NONE", keep_motion="PACKED")
+    wish = Options(bones_by="COUNT", bones=bones, skeleton="NONE", keep_motion="PACKED")
     source = moving(sequence)
     result = run(convert(scene, bpy.context.view_layer, [source], wish))
     bpy.data.objects.remove(source)

@@ -192,7 +192,7 @@ def main():
     refit, run = room("refit.refit", "roundtrip.refit"), room("base.steps", "convert").run
     with tempfile.TemporaryDirectory(prefix="ossify-") as made:
         scene, layer = bpy.context.scene, bpy.context.view_layer
-        chosen = options.Options(bones=len(LIMBS), skeleton="HIERARCHY")
+        chosen = options.wished(bones=len(LIMBS), skeleton="HIERARCHY")
         rig = run(convert.convert(scene, layer, [creature(made)], chosen)).armature
         gone = next(bone.name for bone in rig.data.bones if bone.use_deform and not bone.children)
         delete(rig, gone)

@@ -205,6 +205,11 @@ def implied(given: dict) -> dict:
     return {**dict(more), **given}
 
 
+def wished(**given) -> Options:
+    """As a person chooses them: what they imply comes with them."""
+    return Options(**implied(given))
+
+
 def preset_values(name: str) -> dict:
     return {**_PRESET_DEFAULTS, **PRESETS[name][2]}
 

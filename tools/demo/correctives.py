@@ -94,7 +94,7 @@ def take(ossify, name, folder):
     scene = context.scene
     source = elbow(folder) if name == "elbow" else scenes.flag(folder)
     scene.frame_end = FRAMES if name == "elbow" else scenes.FRAMES
-    options = ossify.options.options.Options(hide_source=False, **settings)
+    options = ossify.options.options.wished(hide_source=False, **settings)
     result = run(ossify.convert.convert.convert(scene, context.view_layer, [source], options))
     scene.frame_set(frame)
     shown = [picture._still(source), picture._still(result.meshes[0])]

@@ -44,7 +44,7 @@ CASES = {
     "dog": Case(
         scenes.dog,
         "a mesh cache",
-        {"bones": 21, "skeleton": "ARTICULATED"},
+        {"skeleton": "AUTO"},
         10,
         (0.75, 0.22),
         "turned at neck and shoulder",
@@ -90,7 +90,7 @@ def install(zip_file):
 
 def convert(ossify, source, settings):
     context = bpy.context
-    options = ossify.options.options.Options(hide_source=False, **settings)
+    options = ossify.options.options.wished(hide_source=False, **settings)
     steps = ossify.convert.convert.convert(context.scene, context.view_layer, [source], options)
     return ossify.base.steps.run(steps)
 

@@ -38,7 +38,7 @@ def install(zip_file):
 
 def convert(ossify, source):
     chosen = {"bones": 21, "skeleton": "ARTICULATED", "virtual_bones": 100, "hide_source": False}
-    options = ossify.options.options.Options(**chosen)
+    options = ossify.options.options.wished(**chosen)
     context = bpy.context
     return ossify.base.steps.run(
         ossify.convert.convert.convert(context.scene, context.view_layer, [source], options)

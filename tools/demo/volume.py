@@ -80,7 +80,7 @@ def shown(ossify, motion):
     """The source, the rig without and with it, in one frame."""
     source = moving(motion)
     context, frame = bpy.context, SHOWN[motion][0]
-    wish = ossify.options.options.Options(
+    wish = ossify.options.options.wished(
         bones=2, skeleton="NONE", keys="EVERY", keep_volume=True, rest_correction="FIXED", hide_source=False
     )
     steps = ossify.convert.convert.convert(context.scene, context.view_layer, [source], wish)

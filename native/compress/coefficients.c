@@ -21,9 +21,10 @@ enum {
     MOST_CANDIDATES = 12 /* virtual bones that a vertex compares */
 };
 
-static const double FORM_RIDGE = 1e-12; /* of a vertex's form: covers its rounding */
+static const double FORM_RIDGE = 1e-12;   /* of a vertex's form: covers its rounding */
+static const double SUM_ROUNDING = 1e-14; /* of a vertex's form: of a few products, summed */
 static const double WORTH_CHANGE =
-    1e-9;                            /* of the error and the form's rounding: smaller gains change nothing */
+    1e-9; /* of the error and the form's rounding: smaller gains change no choice */
 static const double AFFINE_MOST = 4; /* of a coefficient's size: larger ones cancel each other */
 
 /* A vertex and its candidates, of which the first are what it has. */
@@ -53,13 +54,12 @@ typedef struct Round {
     CoefficientsRoom *room;
 } Round;
 
-static void meet(Choice *choice, int atom) {
-    for (int i = 0; i < choice->count; i++) {
-        if (choice->atom[i] == atom) {
-            return;
-        }
+static void meet(Choice *choice, int atom, int *met) {
+    if (met[atom] < choice->count && choice->atom[met[atom]] == atom) {
+        return;
     }
     if (choice->count < MOST_CANDIDATES) {
+        met[atom] = choice->count;
         choice->atom[choice->count++] = atom;
     }
 }
@@ -70,33 +70,33 @@ static const int *atoms_of(const Round *round, int v, int begin, int end) {
 }
 
 /* What the vertices beside u have. */
-static void meet_around(const Round *round, int u, int begin, int end, Choice *choice) {
+static void meet_around(const Round *round, int u, int begin, int end, int *met, Choice *choice) {
     const Graph *graph = round->graph;
     for (int i = 0; i < round->layers->influences; i++) {
         for (int64_t e = graph->first[u]; e < graph->first[u + 1]; e++) {
             const int atom = atoms_of(round, graph->neighbour[e], begin, end)[i];
             if (atom >= 0) {
-                meet(choice, atom);
+                meet(choice, atom, met);
             }
         }
     }
 }
 
-static void gather(const Round *round, int v, int begin, int end, Choice *choice) {
+static void gather(const Round *round, int v, int begin, int end, int *met, Choice *choice) {
     const Layers *layers = round->layers;
     const Graph *graph = round->graph;
     const int *own = layers->atom + (size_t)v * (size_t)layers->influences;
     choice->count = 0;
     for (int i = 0; i < layers->influences && own[i] >= 0; i++) {
-        meet(choice, own[i]);
+        meet(choice, own[i], met);
     }
     choice->own = choice->count;
     for (int a = 0; a < layers->count && layers->count <= MOST_CANDIDATES; a++) {
-        meet(choice, a);
+        meet(choice, a, met);
     }
-    meet_around(round, v, begin, end, choice);
+    meet_around(round, v, begin, end, met, choice);
     for (int64_t e = graph->first[v]; e < graph->first[v + 1] && choice->count < MOST_CANDIDATES; e++) {
-        meet_around(round, graph->neighbour[e], begin, end, choice);
+        meet_around(round, graph->neighbour[e], begin, end, met, choice);
     }
 }
 
@@ -330,14 +330,16 @@ static void take_better(const Choice *choice, const Blend *blend, Blend *best) {
 static void update_vertex(const Round *round, int v, int begin, int end, const CoefficientsRoom *room) {
     Layers *layers = round->layers;
     Choice choice;
-    gather(round, v, begin, end, &choice);
+    gather(round, v, begin, end, room->met, &choice);
     look(round->target, layers, v, room, &choice);
     layers->error[v] = as_it_is(&choice, layers, v);
     Blend best = {.error = layers->error[v]};
     const Blend pair = best_pair(&choice, layers->affine);
     if (choice.own > 0) {
         const Blend own = keep_own(&choice, layers->affine);
-        take_better(&choice, &own, &best);
+        if (own.error < best.error - SUM_ROUNDING * choice.ridge / FORM_RIDGE) {
+            best = own;
+        }
     } else {
         best.error = INFINITY;
     }
@@ -363,10 +365,11 @@ static void update_chunk(void *user, int task, int worker) {
     }
 }
 
-int coefficients_room(Arena *arena, const Target *target, CoefficientsRoom *room) {
+int coefficients_room(Arena *arena, const Target *target, int atoms, CoefficientsRoom *room) {
     const size_t k = (size_t)target->bones;
     room->h = arena_take(arena, k * k, sizeof(double));
     room->u = arena_take(arena, MOST_CANDIDATES * k, sizeof(double));
+    room->met = arena_take(arena, (size_t)atoms, sizeof(int));
     return !arena->failed;
 }
 
@@ -375,7 +378,7 @@ static int make_rooms(Round *round) {
     const size_t workers = (size_t)parallel_workers(round->call->pool);
     round->room = arena_take(arena, workers, sizeof *round->room);
     for (size_t w = 0; w < workers && !arena->failed; w++) {
-        coefficients_room(arena, round->target, &round->room[w]);
+        coefficients_room(arena, round->target, round->layers->capacity, &round->room[w]);
     }
     return !arena->failed;
 }
@@ -385,7 +388,7 @@ double coefficients_best(const Target *target, const Layers *layers, int v, cons
     Choice choice = {0};
     for (int i = 0; i < count; i++) {
         if (atom[i] >= 0) {
-            meet(&choice, atom[i]);
+            meet(&choice, atom[i], room->met);
         }
     }
     look(target, layers, v, room, &choice);

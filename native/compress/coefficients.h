@@ -7,10 +7,11 @@
 /* Scratch of one worker. */
 typedef struct CoefficientsRoom {
     double *h, *u; /* [bones][bones], [candidates][bones] */
+    int *met;      /* [capacity] where a virtual bone stands among the candidates, if it does */
 } CoefficientsRoom;
 
 /* 0 when memory is out. */
-int coefficients_room(Arena *arena, const Target *target, CoefficientsRoom *room);
+int coefficients_room(Arena *arena, const Target *target, int atoms, CoefficientsRoom *room);
 /* The best blend of at most `most` of some virtual bones, of which -1 counts for none: its own numbers and shares go
  * out, [MOST_BLENDED] each, -1 unused. Returns E. */
 double coefficients_best(const Target *target, const Layers *layers, int v, const CoefficientsRoom *room,

@@ -9,7 +9,8 @@
  * optimum without constraints, cut to the c largest and scaled to sum 1, which may raise the error, and from poses it is
  * the same step on W*, which is no step on E at all. Here it is the optimum under the constraints, of the error at hand;
  * the cheapest master leaves and the others are solved again until c are left, and what is not lower is not taken: the
- * error never rises.
+ * error never rises. From weights A = Phi I, and the optimum has a closed form: the c largest of b / Phi, projected onto
+ * the simplex (Kyrillidis, Becker, Cevher & Koch 2013, Sparse projections onto the simplex).
  *
  * Virtual bones that share no vertex do not see each other: they are coloured, and those of a colour are solved side by
  * side, colour after colour, the same on any number of threads. */
@@ -248,6 +249,49 @@ static double blend_masters(const Update *update, double near, int open, const R
     return update->layers->affine ? let_signs_go(update->target, near, room, value, d) : value;
 }
 
+/* The largest of x that is not taken yet, of equals the first. */
+static int largest_open(int n, const double *x, const uint8_t *taken) {
+    int best = -1;
+    for (int b = 0; b < n; b++) {
+        if (!taken[b] && (best < 0 || x[b] > x[best])) {
+            best = b;
+        }
+    }
+    return best;
+}
+
+/* The point of the simplex nearest to x with at most c entries: the largest of x less t = (sum - 1) / count, for as many
+ * as stay above 0. */
+static void project(int n, int c, const double *x, uint8_t *taken, double *d) {
+    double sum = 0, t = 0;
+    for (int b = 0; b < n; b++) {
+        taken[b] = 0;
+    }
+    for (int count = 1; count <= c && count <= n; count++) {
+        const int next = largest_open(n, x, taken);
+        const double with = (sum + x[next] - 1) / count;
+        if (!(x[next] > with)) {
+            break;
+        }
+        taken[next] = 1;
+        sum += x[next];
+        t = with;
+    }
+    for (int b = 0; b < n; b++) {
+        d[b] = taken[b] ? x[b] - t : 0;
+    }
+}
+
+static double project_masters(const Update *update, double phi, double near, const Room *room, double *d) {
+    const int n = update->target->bones;
+    for (int b = 0; b < n; b++) {
+        room->w[b] = room->linear[b] / phi;
+    }
+    project(n, update->layers->masters, room->w, room->barred, d);
+    const double value = convex_ls_value(n, room->h, room->linear, d);
+    return update->layers->affine ? let_signs_go(update->target, near, room, value, d) : value;
+}
+
 /* d with signs has no place to start from on the simplex: its positive part has. */
 static void start_from(const Layers *layers, int a, int bones, double *d) {
     const size_t c = (size_t)layers->masters;
@@ -260,6 +304,22 @@ static void start_from(const Layers *layers, int a, int bones, double *d) {
     for (int b = 0; b < bones; b++) {
         d[b] /= sum;
     }
+}
+
+/* From where it is, all masters open, or only those that it has if that is lower. */
+static double search_masters(const Update *update, int a, double near, const Room *room, double *d) {
+    const int n = update->target->bones;
+    start_from(update->layers, a, n, d);
+    memcpy(room->best, d, (size_t)n * sizeof *d);
+    const double value = blend_masters(update, near, 1, room, d);
+    if (n <= update->layers->masters) {
+        return value;
+    }
+    const double kept = blend_masters(update, near, 0, room, room->best);
+    if (kept < value) {
+        memcpy(d, room->best, (size_t)n * sizeof *d);
+    }
+    return kept < value ? kept : value;
 }
 
 static double value_now(const Update *update, int a, const Room *room) {
@@ -292,16 +352,8 @@ static void update_atom(void *user, int task, int worker) {
         trace += room->h[(size_t)b * (size_t)n + (size_t)b];
     }
     const double near = NEAR_BLEND * trace / n + 1e-300, now = value_now(update, a, room);
-    start_from(update->layers, a, n, room->d);
-    memcpy(room->best, room->d, (size_t)n * sizeof *room->d);
-    double value = blend_masters(update, near, 1, room, room->d);
-    if (n > update->layers->masters) {
-        const double kept = blend_masters(update, near, 0, room, room->best);
-        if (kept < value) {
-            memcpy(room->d, room->best, (size_t)n * sizeof *room->d);
-            value = kept;
-        }
-    }
+    const double value = target->terms == 1 ? project_masters(update, phi[0], near, room, room->d)
+                                            : search_masters(update, a, near, room, room->d);
     if (value < now - WORTH_BLEND * (fabs(now) + trace / n)) {
         layers_add(update->layers, a, room->d, n);
     }

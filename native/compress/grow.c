@@ -55,7 +55,7 @@ int grow_make(Call *call, const Target *target, const Graph *graph, int most, La
     grow->winner = arena_take(arena, 2 * (size_t)grow->leaves, sizeof(int));
     grow->stack = arena_take(arena, STACKED * (size_t)layers->vertices, sizeof(GrowVisit));
     grow->w = arena_take(arena, (size_t)target->bones, sizeof(double));
-    return coefficients_room(arena, target, &grow->room) && !arena->failed;
+    return coefficients_room(arena, target, layers->capacity, &grow->room) && !arena->failed;
 }
 
 int grow_look(Grow *grow, const Target *target) {

@@ -61,6 +61,38 @@ int layers_add(const Layers *layers, int at, const double *dense, int bones) {
     return at;
 }
 
+int layers_number_followed(const Layers *layers, int *number) {
+    int followed = 0;
+    memset(number, 0, (size_t)layers->count * sizeof *number);
+    for (size_t i = 0; i < (size_t)layers->vertices * (size_t)layers->influences; i++) {
+        if (layers->atom[i] >= 0) {
+            number[layers->atom[i]] = 1;
+        }
+    }
+    for (int a = 0; a < layers->count; a++) {
+        number[a] = number[a] ? followed++ : -1;
+    }
+    return followed;
+}
+
+int layers_close_ranks(Layers *layers, int *number) {
+    const int before = layers->count, followed = layers_number_followed(layers, number);
+    const size_t c = (size_t)layers->masters;
+    for (int a = 0; a < before && followed < before; a++) {
+        if (number[a] >= 0) {
+            const size_t from = (size_t)a * c, to = (size_t)number[a] * c;
+            layers->used[number[a]] = layers->used[a];
+            memmove(layers->master + to, layers->master + from, c * sizeof(int));
+            memmove(layers->share + to, layers->share + from, c * sizeof(double));
+        }
+    }
+    for (size_t i = 0; i < (size_t)layers->vertices * (size_t)layers->influences; i++) {
+        layers->atom[i] = layers->atom[i] < 0 ? -1 : number[layers->atom[i]];
+    }
+    layers->count = followed;
+    return before - followed;
+}
+
 void layers_blend(const Layers *layers, int v, int bones, double *w) {
     const size_t k = (size_t)layers->influences, c = (size_t)layers->masters;
     memset(w, 0, (size_t)bones * sizeof *w);

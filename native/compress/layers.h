@@ -24,6 +24,10 @@ int layers_make(Arena *arena, int vertices, int capacity, int masters, int influ
 void layers_copy(const Layers *from, Layers *to);
 /* A virtual bone that blends the strongest of dense [bones]; its number. */
 int layers_add(const Layers *layers, int at, const double *dense, int bones);
+/* number [count]: of the virtual bones that are followed, their new numbers, -1 for the others; returns how many. */
+int layers_number_followed(const Layers *layers, int *number);
+/* Leaves out the virtual bones that nobody follows, with scratch [capacity]; returns how many. */
+int layers_close_ranks(Layers *layers, int *number);
 /* w [bones] = D alpha of a vertex */
 void layers_blend(const Layers *layers, int v, int bones, double *w);
 /* The errors as one number, as the caller reads it: 1000 Delta, Eq. 1a and 7a. */

@@ -41,20 +41,6 @@ static void write_row(int count, const int *from, const double *share, int affin
     }
 }
 
-/* number [count]: of the virtual bones that are followed, their new numbers; returns how many. */
-static int number_followed(const Layers *layers, int *number) {
-    int followed = 0;
-    for (size_t i = 0; i < (size_t)layers->vertices * (size_t)layers->influences; i++) {
-        if (layers->atom[i] >= 0) {
-            number[layers->atom[i]] = 1;
-        }
-    }
-    for (int a = 0; a < layers->count; a++) {
-        number[a] = number[a] ? followed++ : -1;
-    }
-    return followed;
-}
-
 int write_layers(Call *call, const Problem *problem, const Layers *layers,
                  const ossify_compression *compression, ossify_layers *to) {
     const int64_t c = compression->masters, k = compression->influences;
@@ -62,7 +48,7 @@ int write_layers(Call *call, const Problem *problem, const Layers *layers,
     if (!number || call_poll(call, -1)) {
         return 0;
     }
-    to->count = number_followed(layers, number);
+    to->count = layers_number_followed(layers, number);
     for (int64_t a = 0; a < layers->count; a++) {
         const int64_t from = a * layers->masters, at = number[a] * c;
         if (number[a] >= 0) {

@@ -39,10 +39,11 @@ _TOO_MUCH = 0.1  # percent of the size: pieces that leave more are not too few f
 _COLLAPSE = 0.1  # of what the pieces leave: twice as many leave less only where they are all of a rig's parts
 _UNSEEN = 0.01  # percent of the size: a core that leaves less needs no helpers
 _IDLE = 1e-3  # of the vertices: a bone that is the strongest on fewer has no part of its own
-_COUNT_TRIES = 2
+_COUNT_TRIES = 4
 _IDLE_ROUNDS = 6
 _IDLE_COST = 1.05  # of the error: helpers that nobody sees stay if it would rise by more
 _GIVE_BACK_COST = 1.2  # likewise: rather than that, a bone of the core becomes a helper
+_HALF_OPEN = 0.5  # |sum n| / sum |n| of normals n: 0 of what is closed, 1/2 of half a ball, 1 of what is flat
 _HEAVY_SIDE = 0.6  # of the surface: a bone with more of it to one side is no root
 
 
@@ -100,11 +101,16 @@ def idle(rig: Rig) -> np.ndarray:
     return owned < min(_IDLE * len(rig.influence_bones), owned.max())
 
 
-def _slight(rig: Rig) -> np.ndarray:
-    """[b] whether it moves next to nothing, all its weights together"""
+def _moved(rig: Rig) -> np.ndarray:
+    """[b] all its weights together"""
     bones, weights = rig.influence_bones, rig.influence_weights
-    moved = np.bincount(bones[bones >= 0], weights[bones >= 0], minlength=rig.bones)
-    return moved < min(_IDLE * len(bones), moved.max())
+    return np.bincount(bones[bones >= 0], weights[bones >= 0], minlength=rig.bones)
+
+
+def _slight(rig: Rig) -> np.ndarray:
+    """[b] whether it moves next to nothing"""
+    moved = _moved(rig)
+    return moved < min(_IDLE * len(rig.influence_bones), moved.max())
 
 
 def _renumbered(rig: Rig, number: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -306,6 +312,8 @@ class _Plan(NamedTuple):
     settings: Settings
     join: Connect
     helpers: bool
+    fairness: float  # of the last step
+    count: int  # of the core's bones, 0: found
 
     @property
     def quick(self) -> str:
@@ -352,22 +360,28 @@ def _leave_idle(plan: _Plan, state: _State, at: float) -> Solving:
         fewer = yield from _hold(plan, fewer, plan.quick, at, at)
         if not seen and fewer.info.erms > _IDLE_COST * state.info.erms:
             break
-        if seen and plan.helpers and fewer.info.erms > _GIVE_BACK_COST * state.info.erms:
+        may_shrink = seen and plan.helpers and not plan.count
+        if may_shrink and fewer.info.erms > _GIVE_BACK_COST * state.info.erms:
             less = yield from _hold(plan, _without_idle_core(plan, state, back=False), plan.quick, at, at)
             fewer = min(fewer, less, key=lambda tried: tried.info.erms)
         state = fewer
     return state
 
 
-def _rig_that_is_there(plan: _Plan, count: int) -> Generator[Ask, object, _State | None]:
-    """A bone for every part, with joints that hold; None: that is not what the body is."""
-    wish = plan.wish(bones=count, jointed=True)
-    if count == 0:
+def _parts(plan: _Plan) -> Solving:
+    """A bone for every part, with joints that hold."""
+    wish = plan.wish(bones=plan.count, jointed=True)
+    if plan.count == 0:
         wish = plan.wish(bones=MOST_PARTS, budget_kind="parts", quality=plan.quick)
     rig, info = yield Ask(verbs.decompose, (*plan.poses, wish), {}, 0.3, 0.45)
     skeleton = plan.join(rig, plan.wish(bones=rig.bones))
     state = _State(rig, skeleton, np.full(rig.bones, CORE, np.int32), info)
-    state = yield from _hold(plan, state, plan.settings.quality, 0.45, 0.5)
+    return (yield from _hold(plan, state, plan.settings.quality, 0.45, 0.5))
+
+
+def _rig_that_is_there(plan: _Plan) -> Generator[Ask, object, _State | None]:
+    """None: that is not what the body is."""
+    state = yield from _parts(plan)
     if state.info.rms_percent > _EXACT_JOINTS:
         return None
     return (yield from _leave_idle(plan, state, 0.5))
@@ -395,40 +409,121 @@ def _fused_core(plan: _Plan, pieces: Rig, count: int) -> Solving:
     return (yield from _leave_idle(plan, state, 0.5))
 
 
-def _counted_core(plan: _Plan, pieces: Rig, count: int) -> Solving:
-    """As many as asked for: where some of them came to nothing, more groups are made."""
-    core, groups = (yield from _fused_core(plan, pieces, count)), count
-    for _ in range(_COUNT_TRIES):
-        missing = count - int((core.roles == CORE).sum())
-        if missing <= 0 or groups == pieces.bones:
-            break
-        groups = min(groups + missing, pieces.bones)
-        core = yield from _fused_core(plan, pieces, groups)
-    return core
+def _openness(rest, triangles, labels: np.ndarray, count: int) -> np.ndarray:
+    """[b] |sum n| / sum |n| over the triangles of a label, n their normals by area"""
+    corners = np.asarray(rest, np.float64)[np.asarray(triangles)]
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    sums, areas = np.zeros((count, 3)), np.zeros(count)
+    of = labels[np.asarray(triangles)[:, 0]]
+    np.add.at(sums, of, normals)
+    np.add.at(areas, of, np.linalg.norm(normals, axis=1))
+    return np.linalg.norm(sums, axis=1) / np.maximum(areas, np.finfo(np.float64).tiny)
+
+
+def patches(rest, triangles, state: _State) -> np.ndarray:
+    """[b] which ends of the core are patches of skin: open, with no partner and with a joint that is a guess.
+    What an end moves is what it and its helpers move."""
+    core = np.flatnonzero(state.roles == CORE)
+    whole = _without(state, state.roles == HELPER)
+    skeleton, numbers = whole.skeleton, np.arange(len(core))
+    ends = ~np.isin(numbers, skeleton.parents) & (skeleton.parents >= 0)
+    guessed = np.array([kind == "loose" for kind in skeleton.kinds])
+    is_open = _openness(rest, triangles, owners(whole.rig), len(core)) > _HALF_OPEN
+    found = np.zeros(len(state.roles), bool)
+    alone = (skeleton.mirrors < 0) | (skeleton.mirrors == numbers)
+    found[core] = ends & guessed & is_open & alone
+    return found
 
 
 def _helped(plan: _Plan, pieces: Rig, core: _State) -> Solving:
     """The core with the other pieces as helpers, all solved together."""
     state = _with_helpers(pieces, _nearest_groups(pieces, core), core)
     state = yield from _hold(plan, state, plan.quick, 0.55, 0.65)
+    if not plan.count:
+        state = _demoted(state, patches(*plan.poses[::2], state))
     state = _without_idle_core(plan, _without(state, _slight(state.rig) & (state.roles == HELPER)))
     state = yield from _hold(plan, state, plan.settings.quality, 0.65, 0.85)
     return (yield from _leave_idle(plan, state, 0.85))
 
 
-def _fair(plan: _Plan, state: _State, fairness: float) -> Solving:
+def _fair(plan: _Plan, state: _State) -> Solving:
     """Weights in the norm that sees cracks, the bones as they are. A bone of the core that these leave
     idle is none that an animator wants."""
     for _ in range(_IDLE_ROUNDS):
         held = np.ones(state.rig.transforms.shape[:2], np.uint8)
         given = dataclasses.replace(state.rig, held_transforms=held)
-        wish = plan.wish(bones=state.rig.bones, fairness=fairness)
+        wish = plan.wish(bones=state.rig.bones, fairness=plan.fairness)
         rig, info = yield Ask(verbs.decompose, (*plan.poses, wish, given), {}, 0.9, 1.0)
         fair = state._replace(rig=rig.released(), info=info)
         if not (idle(fair.rig) & (fair.roles == CORE)).any():
             break
         state = yield from _hold(plan, _without_idle_core(plan, fair), plan.quick, 0.9, 0.9)
     return fair
+
+
+def _finished(plan: _Plan, pieces: Rig, core: _State) -> Solving:
+    """The core with helpers, if they help, and fair weights."""
+    best = core
+    if plan.helpers and core.info.rms_percent > _UNSEEN:
+        best = yield from _helped(plan, pieces, core)
+        if best.info.erms > core.info.erms:  # caught somewhere
+            best = yield from _hold(plan, core, plan.settings.quality, 0.85, 0.9)
+    if plan.fairness > 0:
+        best = yield from _fair(plan, best)
+    return best
+
+
+def _core_size(state: _State) -> int:
+    return int((state.roles == CORE).sum())
+
+
+def _without_surplus(plan: _Plan, state: _State) -> Solving:
+    """The smallest ends of the core as helpers, until there are as many as asked for."""
+    while _core_size(state) > plan.count:
+        owned, core = np.bincount(owners(state.rig), minlength=state.rig.bones), state.roles == CORE
+        ends = core & ~np.isin(np.arange(len(core)), state.skeleton.parents[core])
+        less = np.arange(len(core)) == np.where(ends, owned, owned.max() + 1).argmin()
+        state = _demoted(state, less) if plan.helpers else _without(state, less)
+    state = yield from _hold(plan, state, plan.settings.quality, 0.9, 0.9)
+    return (yield from _fair(plan, state)) if plan.fairness > 0 else state
+
+
+def _from_groups(plan: _Plan, pieces: Rig, groups: int) -> Solving:
+    core = yield from _fused_core(plan, pieces, groups)
+    state = yield from _finished(plan, pieces, core)
+    return (yield from _without_surplus(plan, state)) if _core_size(state) > plan.count else state
+
+
+def _counted(plan: _Plan, pieces: Rig, best: _State) -> Solving:
+    """As many as asked for, by what is there in the end: where some came to nothing, more groups are made,
+    and where helpers go on taking their parts, there are none; at last without groups."""
+    for way in (plan, plan._replace(helpers=False)):
+        groups = plan.count
+        for _ in range(_COUNT_TRIES):
+            missing = plan.count - _core_size(best)
+            if missing <= 0:
+                return best
+            groups = min(groups + missing, pieces.bones)
+            best = max(best, (yield from _from_groups(way, pieces, groups)), key=_core_size)
+    if _core_size(best) >= plan.count:
+        return best
+    alone = plan._replace(helpers=False)
+    parts = yield from _leave_idle(alone, (yield from _parts(alone)), 0.85)
+    return max(best, (yield from _finished(alone, pieces, parts)), key=_core_size)
+
+
+def _with_few_helpers(plan: _Plan, most: int, state: _State) -> Solving:
+    """Those that move least leave. The core was found with all of them: it would be another with few."""
+    for _ in range(_IDLE_ROUNDS):
+        helpers = np.flatnonzero(state.roles == HELPER)
+        if len(helpers) <= most:
+            return state
+        less = helpers[np.argsort(_moved(state.rig)[helpers], kind="stable")[: len(helpers) - most]]
+        state = _without(state, np.isin(np.arange(len(state.roles)), less))
+        state = yield from _hold(plan, state, plan.settings.quality, 0.9, 0.9)
+        if plan.fairness > 0:  # which may make a helper of a bone
+            state = yield from _fair(plan, state)
+    return _without(state, state.roles == HELPER)
 
 
 def _in_order(state: _State) -> _State:
@@ -462,25 +557,24 @@ def steps(
     count: int = 0,
     helpers: bool = True,
     connect: Connect | None = None,
+    most_helpers: int = MOST_IN_ALL,
 ) -> Steps:
     """count: of the core's bones, 0: found. Bones are found without fairness: in its norm more of them fall
     idle, and the visible ones fly further from the body. It comes last, for the weights alone."""
     settings = Settings() if settings is None else settings
     bare = {"budget_kind": "none", "budget": 0.0, "bone_kind": "rigid", "fairness": 0.0, "jointed": False}
     join = connect_balanced(triangles) if connect is None else connect
-    plan = _Plan((rest, frames, triangles), dataclasses.replace(settings, **bare), join, helpers)
+    poses, bare_settings = (rest, frames, triangles), dataclasses.replace(settings, **bare)
+    plan = _Plan(poses, bare_settings, join, helpers, settings.fairness, count)
     wish = plan.wish(bones=max(PIECES, count), quality=plan.quick)
     pieces, first = yield Ask(verbs.decompose, (*plan.poses, wish), {}, 0.0, 0.3)
     core = None
     if (yield from _may_be_a_rig(plan, first)):
-        core = yield from _rig_that_is_there(plan, count)
+        core = yield from _rig_that_is_there(plan)
     if core is None:
-        core = yield from _counted_core(plan, pieces, count)
-    best = core
-    if helpers and core.info.rms_percent > _UNSEEN:
-        best = yield from _helped(plan, pieces, core)
-        if best.info.erms > core.info.erms:  # caught somewhere: helpers must help
-            best = yield from _hold(plan, core, settings.quality, 0.85, 0.9)
-    if settings.fairness > 0:
-        best = yield from _fair(plan, best, settings.fairness)
+        core = yield from _fused_core(plan, pieces, count)
+    best = yield from _finished(plan, pieces, core)
+    if count:
+        best = yield from _counted(plan, pieces, best)
+    best = yield from _with_few_helpers(plan, most_helpers, best)
     return Character(*_in_order(best), first, core.info)

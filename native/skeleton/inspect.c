@@ -5,12 +5,16 @@
  *     excess    the same less the distance in rest: a deep joint of a torso is far from the skin without flying
  *     idle      strongest on less than a thousandth of the vertices
  *     drift     rms over frames of |(M_b - M_p) c~_b|
- *     foreign   on the way to the torso, the largest bone in no limb, there is a bone of another limb (limbs.c); a bone
- *               is in the limb that has most of the surface it is strongest on, if that is more than half
+ *     foreign   on the way to the torso there is a bone of another limb (limbs.c) that its own does not grow from; a
+ *               bone is in the limb that has most of the surface it is strongest on, if that is more than half; a limb
+ *               grows from the bone that has most of the surface beside it (a jaw from a head)
+ *     torso     of the bones that own at least half as much in no limb as any does, and are none of a pair if one is
+ *               not, the one that leaves the fewest foreign; of those the one that owns the most there
  *
  * The papers measure none of that. */
 #include "skeleton/inspect.h"
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -18,7 +22,8 @@
 #include "skeleton/body.h"
 #include "skeleton/limbs.h"
 
-static const double IDLE = 1e-3; /* of the vertices */
+static const double IDLE = 1e-3;   /* of the vertices */
+static const double AS_MUCH = 0.5; /* of the most: a torso has so much of the body without limbs */
 
 typedef struct Look {
     Call *call;
@@ -28,9 +33,12 @@ typedef struct Look {
     ossify_conduct *conduct;
     Body body;
     int *count;   /* [bones] vertices that it is strongest on */
-    double *area; /* [bones] and their area */
+    double *area; /* [bones] and their area, */
+    double *bare; /* [bones] and that of those in no limb */
     int *limb;    /* [v] */
     int limbs;
+    int *from;      /* [limb] the limb that it grows from, -1: the body */
+    uint8_t *above; /* [bones] 1: the torso at hand, or above it */
 } Look;
 
 static void count_owned(Look *look) {
@@ -108,38 +116,92 @@ static int limb_of(const Look *look, int b, double *room) {
     return -1;
 }
 
-static int find_torso(const Look *look) {
-    int torso = -1;
+static int grows_from(const Look *look, int limb, int other) {
+    for (int steps = 0; limb >= 0 && limb != other && steps < look->limbs; steps++) {
+        limb = look->from[limb];
+    }
+    return limb == other;
+}
+
+static int is_strange(const Look *look, int a, int b) {
+    const int32_t *limbs = look->conduct->limbs;
+    return limbs[a] >= 0 && !grows_from(look, limbs[b], limbs[a]);
+}
+
+static void mark_above(const Look *look, int torso) {
+    memset(look->above, 0, (size_t)look->rig->bones);
+    for (int b = torso; b >= 0; b = look->skeleton->parents[b]) {
+        look->above[b] = 1;
+    }
+}
+
+/* On the way from b to the torso, whose bones above are marked, both ends apart; -1: none. */
+static int stranger(const Look *look, int b, int torso) {
+    const int32_t *parents = look->skeleton->parents;
+    int found = -1, a = b;
+    for (; a >= 0 && !look->above[a]; a = parents[a]) {
+        found = found < 0 && is_strange(look, a, b) ? a : found;
+    }
+    for (int c = torso; a >= 0 && c != a && found < 0; c = parents[c]) {
+        found = c != torso && is_strange(look, c, b) ? c : -1;
+    }
+    const int turning = a >= 0 && a != b && a != torso && is_strange(look, a, b);
+    return found < 0 && turning ? a : found;
+}
+
+static int strangers(const Look *look, int torso) {
+    int count = 0;
+    mark_above(look, torso);
     for (int b = 0; b < look->rig->bones; b++) {
-        const int limb = look->conduct->limbs[b];
-        const int better = torso < 0 ? 1 : (look->conduct->limbs[torso] >= 0) - (limb >= 0);
-        if (better > 0 || (better == 0 && look->area[b] > look->area[torso])) {
-            torso = b;
+        count += stranger(look, b, torso) >= 0;
+    }
+    return count;
+}
+
+static int is_paired(const Look *look, int b) {
+    return look->skeleton->mirrors[b] >= 0 && look->skeleton->mirrors[b] != b;
+}
+
+/* -1 when the call must end */
+static int find_torso(const Look *look) {
+    double most[2] = {0, 0};
+    int torso = 0, least = INT_MAX;
+    for (int b = 0; b < look->rig->bones; b++) {
+        most[is_paired(look, b)] = fmax(most[is_paired(look, b)], look->bare[b]);
+    }
+    for (int b = 0; b < look->rig->bones; b++) {
+        const int may_be = is_paired(look, b) ? most[0] <= 0 : 1;
+        if (call_poll(look->call, -1)) {
+            return -1;
+        }
+        if (may_be && look->bare[b] >= AS_MUCH * most[is_paired(look, b)]) {
+            const int count = strangers(look, b);
+            if (count < least || (count == least && look->bare[b] > look->bare[torso])) {
+                torso = b;
+                least = count;
+            }
         }
     }
     return torso;
 }
 
-static int is_above(const int32_t *parents, int a, int b) {
-    while (b >= 0 && b != a) {
-        b = parents[b];
+/* Of two limbs that are mirror images neither grows from the other. room [bones]: edges from a limb to what others
+ * are strongest on. */
+static int root_limb(const Look *look, const Graph *graph, int limb, int *room) {
+    const int32_t *limbs = look->conduct->limbs, *mirrors = look->skeleton->mirrors;
+    int most = -1;
+    memset(room, 0, (size_t)look->body.bones * sizeof *room);
+    for (int v = 0; v < look->body.vertices; v++) {
+        for (int64_t e = graph->first[v]; e < graph->first[v + 1] && look->limb[v] == limb; e++) {
+            const int w = graph->neighbour[e], b = look->body.owner[w];
+            if (look->limb[w] != limb && limbs[b] != limb) {
+                room[b]++;
+                most = most < 0 || room[b] > room[most] ? b : most;
+            }
+        }
     }
-    return b == a;
-}
-
-/* On the way from b to the torso, both ends apart; -1: none. */
-static int stranger(const Look *look, int b, int torso) {
-    const int32_t *parents = look->skeleton->parents, *limbs = look->conduct->limbs;
-    int found = -1;
-    int a = b;
-    for (; a >= 0 && !is_above(parents, a, torso); a = parents[a]) {
-        found = found < 0 && limbs[a] >= 0 && limbs[a] != limbs[b] ? a : found;
-    }
-    for (int c = torso; a >= 0 && c != a && found < 0; c = parents[c]) {
-        found = c != torso && limbs[c] >= 0 && limbs[c] != limbs[b] ? c : -1;
-    }
-    const int turning = a >= 0 && a != b && a != torso && limbs[a] >= 0 && limbs[a] != limbs[b];
-    return found < 0 && turning ? a : found;
+    const int mirrored = most >= 0 && mirrors[most] >= 0 && limbs[mirrors[most]] == limb;
+    return most < 0 || mirrored ? -1 : limbs[most];
 }
 
 /* 0 when the call must end. */
@@ -153,11 +215,19 @@ static int find_limbs(Look *look) {
     }
     look->limbs = limbs_find(call, &paths, look->limb);
     double *room = arena_take(&call->arena, (size_t)(look->limbs + 1), sizeof *room);
-    if (look->limbs < 0 || !room) {
+    int *edges = arena_take(&call->arena, (size_t)look->body.bones, sizeof *edges);
+    look->from = arena_take(&call->arena, (size_t)(look->limbs + 1), sizeof *look->from);
+    if (look->limbs < 0 || !room || !edges || !look->from) {
         return 0;
     }
     for (int b = 0; b < look->body.bones; b++) {
         look->conduct->limbs[b] = limb_of(look, b, room);
+    }
+    for (int v = 0; v < look->body.vertices; v++) {
+        look->bare[look->body.owner[v]] += look->limb[v] < 0 ? look->body.area[v] : 0;
+    }
+    for (int i = 0; i < look->limbs; i++) {
+        look->from[i] = root_limb(look, &paths.graph, i, edges);
     }
     return 1;
 }
@@ -207,6 +277,8 @@ int64_t inspect(Call *call, const ossify_poses *poses, const ossify_rig *rig, co
     call_stage(call, OSSIFY_STAGE_SKELETON);
     look.count = arena_take(arena, (size_t)rig->bones, sizeof(int));
     look.area = arena_take(arena, (size_t)rig->bones, sizeof(double));
+    look.bare = arena_take(arena, (size_t)rig->bones, sizeof(double));
+    look.above = arena_take(arena, (size_t)rig->bones, 1);
     if (!conduct_take(call, rig->bones, &found) || !body_make(call, poses, rig, &look.body)) {
         return call_ended(call);
     }
@@ -217,6 +289,10 @@ int64_t inspect(Call *call, const ossify_poses *poses, const ossify_rig *rig, co
     }
     found.limb_count = look.limbs;
     found.torso = find_torso(&look);
+    if (found.torso < 0) {
+        return call_ended(call);
+    }
+    mark_above(&look, (int)found.torso);
     for (int b = 0; b < rig->bones; b++) {
         found.foreign[b] = stranger(&look, b, (int)found.torso);
     }

@@ -388,6 +388,7 @@ int64_t skeleton_connect(Call *call, const ossify_poses *poses, const ossify_rig
     }
     place_joints(&growth, x);
     if (growth.symmetric) {
+        symmetry_part(growth.symmetry.mirror, growth.parent, growth.body.bones);
         symmetry_mirror_joints(growth.symmetry.plane, growth.symmetry.mirror, growth.parent,
                                growth.body.bones, x);
     }

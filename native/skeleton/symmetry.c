@@ -225,6 +225,16 @@ int symmetry_find(Call *call, const Body *body, int given, Symmetry *symmetry) {
     return 1;
 }
 
+void symmetry_part(int *mirror, const int *parent, int bones) {
+    for (int b = 0; b < bones; b++) {
+        for (int top = parent[b]; top >= 0; top = parent[top]) {
+            if (mirror[b] == top && parent[top] >= 0) {
+                mirror[b] = mirror[top] = -1;
+            }
+        }
+    }
+}
+
 int symmetry_has_mirrored_joint(const int *mirror, const int *parent, int b) {
     const int other = mirror[b], top = parent[b];
     return other >= 0 && (top < 0 ? parent[other] < 0 : mirror[top] >= 0 && parent[other] == mirror[top]);

@@ -345,6 +345,57 @@ TEST(limbs_of_a_cross_and_who_hangs_from_another) {
     cross_close(c);
 }
 
+/* To bone `to`, what bone 0 has on rows from..., seen from the middle. */
+static void give_rows(Cross *c, int from, int to) {
+    for (int64_t v = 0; v < c->poses.vertex_count; v++) {
+        const int up = (int)c->rest[3 * v + 1] - ARM - 1;
+        c->bones[v] = c->bones[v] == 0 && up >= from ? to : c->bones[v];
+    }
+}
+
+TEST(a_limb_may_hang_from_the_bone_that_it_grows_from) {
+    Cross *c = cross_open();
+    Sight *s = sight_open();
+    ossify_settings settings = plain_settings(1);
+    give_rows(c, 1, 1); /* arm 3 grows from what bone 1 has */
+    c->skeleton.parents[3] = c->skeleton.parents[4] = 1;
+    for (int pair = 0; pair < 2; pair++) { /* but not if it is the other's mirror image */
+        c->skeleton.mirrors[1] = pair ? 3 : -1;
+        c->skeleton.mirrors[3] = pair ? 1 : -1;
+        CHECK(ossify_inspect(&c->poses, &settings, &c->rig, &c->skeleton, &s->conduct, &s->info) >= 0);
+        CHECK_INT(s->conduct.torso, 0);
+        for (int b = 0; b < CROSS_BONES; b++) {
+            const int foreign = b == 4 || b == 8 || (pair && (b == 3 || b == 7));
+            test_case("pair %d, bone %d", pair, b);
+            CHECK_INT(s->foreign[b], foreign ? 1 : -1);
+        }
+    }
+    free(s);
+    cross_close(c);
+}
+
+/* Bone 1 has nearly all that is in no limb, and more in its own: what is left to bone 0 is no torso. */
+TEST(a_speck_between_the_limbs_is_no_torso) {
+    Cross *c = cross_open();
+    Sight *s = sight_open();
+    ossify_settings settings = plain_settings(1);
+    give_rows(c, -2, 1);
+    for (int64_t v = 0; v < c->poses.vertex_count; v++) {
+        const int x = (int)c->rest[3 * v] - ARM - 1, y = (int)c->rest[3 * v + 1] - ARM - 1;
+        c->bones[v] = x == 0 && y == 0 ? 0 : c->bones[v];
+    }
+    c->skeleton.parents[0] = 2; /* even where it is in the wrong place */
+    c->skeleton.parents[1] = -1;
+    c->skeleton.parents[2] = c->skeleton.parents[3] = c->skeleton.parents[4] = 1;
+    CHECK(ossify_inspect(&c->poses, &settings, &c->rig, &c->skeleton, &s->conduct, &s->info) >= 0);
+    CHECK_INT(s->conduct.torso, 1);
+    for (int b = 1; b < CROSS_BONES; b++) {
+        CHECK_INT(s->foreign[b], -1);
+    }
+    free(s);
+    cross_close(c);
+}
+
 TEST(memory_that_is_out_and_a_wish_to_cancel_end_both) {
     Case c = case_of((SyntheticOptions){.vertices = 200, .bones = 3, .frames = 4, .noise = 0.02});
     Sight *s = sight_open();

@@ -558,6 +558,28 @@ TEST(a_bone_with_a_mirror_image_is_not_the_root) {
     found_free(&found);
 }
 
+/* An artist's word hangs one wing from the other: then they are no pair. */
+TEST(a_bone_that_hangs_from_its_mirror_image_is_none) {
+    static const Limb bird[] = {{-1, {0, 0, 0}, {0, 0, 0}, 0.5},
+                                {0, {0.6, 0, 0}, {1.5, 0.4, 0}, 0.05},
+                                {0, {-0.6, 0, 0}, {-1.5, 0.4, 0}, 0.06},
+                                {0, {0, 0.6, 0}, {0, 1.2, 0}, 0.9}};
+    const int32_t apart[2] = {0, 2}, together[2] = {1, 2};
+    Found found = body_by_hand(bird, 4);
+    found.skeleton.symmetry = OSSIFY_SYMMETRY_FOUND;
+    found.skeleton.forbidden_count = found.skeleton.demanded_count = 1;
+    found.skeleton.forbidden = apart;
+    found.skeleton.demanded = together;
+    connect(&found);
+    CHECK(found.status >= 0);
+    CHECK_INT(found.skeleton.root, 0);
+    CHECK_INT(found.skeleton.parents[2], 1);
+    CHECK_INT(found.skeleton.mirrors[1], -1);
+    CHECK_INT(found.skeleton.mirrors[2], -1);
+    CHECK_INT(found.skeleton.mirrors[3], 3);
+    found_free(&found);
+}
+
 /* Moves vertices of bone b to a point and lets them follow bone c as much. */
 static void share_vertices(Found *found, int b, int c, int count, const double at[3]) {
     ossify_rig *rig = &found->made.truth;

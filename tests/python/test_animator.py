@@ -18,8 +18,8 @@ SOLVE = Path(__file__).resolve().parents[2] / "bench" / "solve.py"
 @pytest.fixture(scope="module")
 def soft():
     """An eel that also swells and ripples: no rig has it, and bones without end would help."""
-    eel = made_up.eel(vertices=700, frames=16, bones=3)
-    rest, phase = eel.rest.astype(float), np.arange(16)[:, None, None]
+    eel = made_up.eel(vertices=700, frames=10, bones=3)
+    rest, phase = eel.rest.astype(float), np.arange(10)[:, None, None]
     along = rest[None, :, [0]]
     frames = eel.frames * (1 + 0.06 * np.sin(7 * along + phase))
     frames[..., 1] += 0.03 * np.sin(9 * along[..., 0] - phase[..., 0])
@@ -69,7 +69,7 @@ def test_an_idle_bone_of_the_core_becomes_a_helper_of_the_one_above():
     rig = native.Rig(np.tile(np.eye(3, 4), (2, 4, 1, 1)), bones, weights, np.eye(4, 3, dtype=np.float32))
     skeleton = armature.skeleton_of([-1, 0, 1, 2], np.zeros((4, 3)))
     state = animator._State(rig, skeleton, np.zeros(4, np.int32), None)
-    plan = animator._Plan((), native.Settings(), None, True)
+    plan = animator._Plan((), native.Settings(), None, True, 0.0, 0)
     less = animator._in_order(animator._without_idle_core(plan, state))
     assert less.roles.tolist() == [0, 0, 0, 1]
     assert less.skeleton.parents.tolist() == [-1, 0, 1, 0]
@@ -109,10 +109,13 @@ def test_helpers_do_not_decide_from_which_limb_a_bone_hangs(soft, found):
     assert (seen.limbs[helpers] == seen.limbs[found.skeleton.parents[helpers]]).all()
 
 
-def test_a_count_is_kept(soft):
+@pytest.mark.parametrize("helpers", [True, False])
+@pytest.mark.parametrize("count", [2, 4, 6, 8])
+def test_a_count_is_kept(soft, count, helpers):
     settings = native.Settings(quality="draft", threads=1)
-    found = animator.run(animator.steps(*soft, settings, count=2))
-    assert (found.roles == animator.CORE).sum() == 2
+    found = animator.run(animator.steps(*soft, settings, count=count, helpers=helpers))
+    assert (found.roles == animator.CORE).sum() == count
+    assert not animator.idle(found.rig)[:count].any()
 
 
 def test_without_helpers(soft):
@@ -123,11 +126,53 @@ def test_without_helpers(soft):
     assert found.info.erms <= 1.2 * found.core.erms
 
 
+@pytest.mark.parametrize("most", [1, 6])
+def test_no_more_helpers_than_asked_for(soft, found, most):
+    """Beside the core that was found with all of them, less what falls idle without them."""
+    settings = native.Settings(quality="draft", threads=1)
+    few = animator.run(animator.steps(*soft, settings, most_helpers=most))
+    helping = few.roles == animator.HELPER
+    assert 1 <= helping.sum() <= most < (found.roles == animator.HELPER).sum()
+    assert 1 < (~helping).sum() <= (found.roles == animator.CORE).sum()
+    assert not animator.idle(few.rig)[~helping].any()
+    assert few.info.erms > found.info.erms
+    core = gaps(few.rig, few.skeleton.parents, few.skeleton.joints)[:, ~helping]
+    assert core.max() < 1e-9
+
+
 def test_a_body_that_is_a_rig_keeps_its_bones():
     eel = made_up.eel(vertices=600, frames=12, bones=4)
     found = animator.run(animator.steps(eel.rest, eel.frames, eel.triangles, native.Settings(threads=1)))
     assert found.rig.bones == 4
     assert (found.roles == animator.CORE).all()
+
+
+def ball_with_a_patch(kind, mirror):
+    """A ball on bone 0, its cap on bone 1, which hangs from 0."""
+    ring, turns = np.linspace(0, np.pi, 17), np.linspace(0, 2 * np.pi, 24, endpoint=False)
+    points = [[np.sin(a) * np.cos(t), np.sin(a) * np.sin(t), np.cos(a)] for a in ring for t in turns]
+    rest = np.array(points, np.float32)
+    corners = [(24 * i + j, 24 * i + (j + 1) % 24) for i in range(16) for j in range(24)]
+    triangles = [t for a, b in corners for t in ((a, a + 24, b), (b, a + 24, b + 24))]
+    bones = np.where(rest[:, 2] > 0.7, 1, 0).astype(np.int32)[:, None]
+    transforms = np.broadcast_to(np.eye(3, 4), (1, 2, 3, 4)).copy()
+    rig = native.Rig(transforms, bones, np.ones((len(rest), 1), np.float32), rest)
+    skeleton = native.Skeleton(
+        0, np.array([-1, 0], np.int32), np.zeros((2, 3)), ["root", kind], np.zeros((2, 3)), np.zeros(2),
+        np.zeros(2), np.array([-1, mirror], np.int32), None, "",
+    )  # fmt: skip
+    state = animator._State(rig, skeleton, np.full(2, animator.CORE, np.int32), None)
+    return animator.patches(rest, np.array(triangles, np.int32), state)
+
+
+def test_a_patch_of_skin_is_no_limb():
+    assert ball_with_a_patch("loose", -1).tolist() == [False, True]
+    assert ball_with_a_patch("loose", 1).tolist() == [False, True]  # in the middle, its own partner
+
+
+def test_an_end_with_a_joint_or_a_partner_is_a_limb():
+    assert not ball_with_a_patch("ball", -1).any()
+    assert not ball_with_a_patch("loose", 0).any()
 
 
 def test_bones_that_leave_hand_on_what_they_have():

@@ -99,7 +99,9 @@ enum {
     OSSIFY_BUDGET_NONE = 0,
     OSSIFY_BUDGET_RMS = 1,
     OSSIFY_BUDGET_MAXIMUM = 2,
-    OSSIFY_BUDGET_PARTS = 3 /* as many bones as an articulated body has parts; `budget` is not read */
+    OSSIFY_BUDGET_PARTS = 3,   /* as many bones as an articulated body has parts; `budget` is not read */
+    OSSIFY_BUDGET_NORMALS = 4, /* info.normal_degrees; needs triangles, as the next one does */
+    OSSIFY_BUDGET_BUMPS = 5    /* info.bumps */
 };
 
 /* progress.stage, and the index of info.stage_seconds */
@@ -160,7 +162,8 @@ typedef struct ossify_settings {
     int64_t locality;    /* 1: each bone's influence is one connected region; 0: plain least squares */
     int64_t start;       /* OSSIFY_START_GROWN */
     int64_t budget_kind; /* OSSIFY_BUDGET_NONE: `bones` is the count */
-    double budget;       /* percent of the diagonal of the rest's bounding box */
+    double budget;       /* percent of the diagonal of the rest's bounding box; degrees of normals; mean
+                          * edges of bumps */
     double smoothness;   /* 0..1000, 1: how strongly weights follow their neighbours' mean; needs locality */
     double fairness;     /* 0..1000, 10: how much more it counts that neighbours miss apart than that both
                           * miss; 0: plain least squares. docs/decomposition.md */

@@ -75,7 +75,7 @@ class Settings:
     rest_mode: str | None = None  # "fixed", "kept", "free"
     locality: bool | None = None
     start: str | None = None  # "grown", "faces", "spectral", "tried"
-    budget_kind: str | None = None  # "none", "rms", "maximum", "parts"
+    budget_kind: str | None = None  # "none", "rms", "maximum", "parts", "normals", "bumps"
     budget: float | None = None
     smoothness: float | None = None
     fairness: float | None = None

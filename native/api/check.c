@@ -142,9 +142,11 @@ static int bad_budget(ossify_info *info, const ossify_settings *settings) {
     }
     return BAD(info,
                "settings.budget is %s: with budget_kind %" PRId64
-               " it must be a number above 0, in percent of "
-               "the rest's box diagonal; or set budget_kind to OSSIFY_BUDGET_NONE",
-               sentence_number(settings->budget).letters, settings->budget_kind);
+               " it must be a number above 0, in %s; or set budget_kind to OSSIFY_BUDGET_NONE",
+               sentence_number(settings->budget).letters, settings->budget_kind,
+               settings->budget_kind == OSSIFY_BUDGET_NORMALS ? "degrees"
+               : settings->budget_kind == OSSIFY_BUDGET_BUMPS ? "mean edges"
+                                                              : "percent of the rest's box diagonal");
 }
 
 static int bad_reals(ossify_info *info, const ossify_settings *settings) {
@@ -180,7 +182,7 @@ static int bad_all_settings(ossify_info *info, const ossify_settings *settings) 
            sentence_bad_range(info, "settings.start", settings->start, OSSIFY_START_GROWN,
                               OSSIFY_START_TRIED) ||
            sentence_bad_range(info, "settings.budget_kind", settings->budget_kind, OSSIFY_BUDGET_NONE,
-                              OSSIFY_BUDGET_PARTS) ||
+                              OSSIFY_BUDGET_BUMPS) ||
            sentence_bad_range(info, "settings.iterations", settings->iterations, 0, MOST_ITERATIONS) ||
            sentence_bad_range(info, "settings.threads", settings->threads, 0, MOST_THREADS) ||
            sentence_bad_range(info, "settings.relocate", settings->relocate, OSSIFY_RELOCATE_NONE,
@@ -303,6 +305,13 @@ static int bad_together(ossify_info *info, const ossify_poses *poses, const ossi
                    "settings.budget_kind is %" PRId64 " and rig.given is %" PRId64
                    ": a given rig fixes the number of bones; set budget_kind to OSSIFY_BUDGET_NONE",
                    settings->budget_kind, rig->given);
+    }
+    if (settings->budget_kind >= OSSIFY_BUDGET_NORMALS && poses->triangle_count == 0) {
+        return BAD(info,
+                   "settings.budget_kind is %" PRId64
+                   " and poses.triangle_count is 0: normals and bumps are those of a surface; give its "
+                   "triangles, or a budget of the error",
+                   settings->budget_kind);
     }
     if (poses->rest == NULL && settings->rest_mode == OSSIFY_REST_FIXED) {
         return BAD(info,

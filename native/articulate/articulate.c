@@ -104,9 +104,10 @@ static int make_room(Refit *refit, const ossify_rig *rig, const ossify_skeleton 
         return 0;
     }
     if (refit->is_fair) {
+        const double strength = fair_strength(call->settings->fairness, &refit->problem, &refit->model);
         descent_in_norm(&refit->descent, &refit->fair);
-        if (!fair_make(call, &refit->problem, &refit->model, &refit->descent.moments,
-                       call->settings->fairness, &refit->fair)) {
+        if (!fair_make(call, &refit->problem, &refit->model, &refit->descent.moments, strength,
+                       &refit->fair)) {
             return 0;
         }
     }

@@ -1,7 +1,9 @@
 /* fair.c - the vertex step in a norm that sees cracks. |r|^2, r = replayed less observed, does not tell whether
  * neighbours miss in the same way or apart; this norm, a discrete H1 norm on the graph of the surface, does:
  *     r'Sr = sum_v mass |r_v|^2 + tie sum_edges |r_i - r_j|^2,     S = diag(mass) + tie (D - A),
- * tie = mu / mean number of neighbours, mu = settings.fairness.
+ * tie = mu / mean number of neighbours, mu = settings.fairness min(1, vertices a bone / FAIR_PATCH): what neighbours
+ * miss apart is seen over sqrt(mu / 6) edges, and where that is not little beside the patch that a bone moves, the norm
+ * would count its misfit itself, at the cost of |r|^2.
  *
  * With its neighbours N(v) as they are, a vertex's part is a |y_v - z_v|^2, a = S_vv, y what it replays, and
  *     z_v = y_v - g_v,     g_v = r_v - tie / a sum_{j in N(v)} r_j:
@@ -20,6 +22,7 @@
 
 #include "descent/at_hand.h"
 #include "descent/fair_moments.h"
+#include "descent/tolerances.h"
 #include "math/product.h"
 
 enum { BATCH = 32 }; /* vertices of one colour that go through a product together: more lie far apart */
@@ -72,6 +75,11 @@ static int colour_vertices(Call *call, const Problem *problem, Fair *fair) {
     arena_give(&call->arena, colour);
     arena_give(&call->arena, seen);
     return 1;
+}
+
+double fair_strength(double fairness, const Problem *problem, const Model *model) {
+    const double fullness = problem->vertices / (FAIR_PATCH * model->bones);
+    return fullness < 1 ? fullness * fairness : fairness;
 }
 
 int fair_make(Call *call, const Problem *problem, const Model *model, const Moments *moments, double fairness,

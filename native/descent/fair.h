@@ -20,7 +20,9 @@ typedef struct Fair {
     int turns;      /* passes so far: each goes through the colours the other way round */
 } Fair;
 
-/* 0 when memory is out. */
+/* mu of a model: settings.fairness, or less where the mesh is coarse for its bones. */
+double fair_strength(double fairness, const Problem *problem, const Model *model);
+/* 0 when memory is out; fairness: mu. */
 int fair_make(Call *call, const Problem *problem, const Model *model, const Moments *moments, double fairness,
               Fair *fair);
 /* r'Sr and the rest pose's own term of a model as it is, -1 when memory is out. */

@@ -20,7 +20,7 @@ typedef struct FinishEffort {
 
 static const FinishEffort FINISHES[3] = {
     [OSSIFY_DRAFT] = {.moving = 2, .barring = 2, .settling = 1},
-    [OSSIFY_NORMAL] = {.moving = 16, .barring = 8, .settling = 4},
+    [OSSIFY_NORMAL] = {.moving = 22, .barring = 6, .settling = 2},
     [OSSIFY_BEST] = {.moving = 30, .barring = 12, .settling = 8},
 };
 
@@ -107,8 +107,8 @@ int finish_run(Descent *descent) {
     const FinishEffort effort = effort_of(call->settings);
     ArenaPiece *mark = arena_mark(&call->arena);
     Fair fair;
-    int done =
-        fair_make(call, descent->problem, descent->model, &descent->moments, call->settings->fairness, &fair);
+    const double strength = fair_strength(call->settings->fairness, descent->problem, descent->model);
+    int done = fair_make(call, descent->problem, descent->model, &descent->moments, strength, &fair);
     descent_in_norm(descent, &fair);
     descent->frozen = 1;
     let_rest_move(descent);

@@ -17,7 +17,9 @@ enum {
 /* ---- the norm that sees cracks (fair.c) */
 
 #define FAIR_JOINS 1e-4 /* weights that join a region: skin is smooth where they fade out slowly */
-#define FAIR_COST 1.1   /* times the squared error of a plain refit: what a fair one may cost */
+#define FAIR_PATCH \
+    200.0 /* vertices a bone: with fewer, an edge is long beside what a bone moves, and fairness weaker */
+#define FAIR_COST 1.1 /* times the squared error of a plain refit: what a fair one may cost */
 
 /* ---- what vertices do not determine */
 

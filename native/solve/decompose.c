@@ -50,8 +50,17 @@ static const float *fixed_rest(const Task *task) {
     return task->rig->given != OSSIFY_GIVEN_NOTHING ? task->rig->rest : task->poses->rest;
 }
 
-/* Percent of the rest's diagonal that a model leaves, measured as the caller will see it. */
-static double measured_percent(Task *task, const Model *model) {
+/* What the budget is a bound of. */
+static double bounded(int64_t kind, const ossify_evaluation *evaluation) {
+    const double size = evaluation->diagonal > 0 ? evaluation->diagonal : 1;
+    return kind == OSSIFY_BUDGET_NORMALS ? evaluation->normal_degrees
+           : kind == OSSIFY_BUDGET_BUMPS ? evaluation->bumps
+           : kind == OSSIFY_BUDGET_RMS   ? 100 * evaluation->rms / size
+                                         : 100 * evaluation->maximum / size;
+}
+
+/* That of a model, measured as the caller will see it. */
+static double measured(Task *task, const Model *model) {
     const ossify_settings *settings = task->call->settings;
     ossify_rig rig = {
         .struct_size = sizeof rig, .bone_capacity = model->bones, .influences = settings->influences};
@@ -65,36 +74,42 @@ static double measured_percent(Task *task, const Model *model) {
     rig.influence_weights = arena_take(arena, n * k, sizeof(float));
     rig.rest = arena_take(arena, 3 * n, sizeof(float));
     Measure *measure = evaluate_take(task->call, task->poses, model->bones);
-    double percent = -1;
+    double left = -1;
     if (!arena->failed && measure) {
         rig_write(&task->whole, &task->placement, model, fixed_rest(task), &rig);
     }
     if (!arena->failed && measure &&
         evaluate(task->call, measure, task->poses, &rig, NULL, &evaluation) >= 0) {
-        const double error = settings->budget_kind == OSSIFY_BUDGET_RMS ? evaluation.rms : evaluation.maximum;
-        percent = 100 * error / (evaluation.diagonal > 0 ? evaluation.diagonal : 1);
+        left = bounded(settings->budget_kind, &evaluation);
     }
     arena_return(arena, mark);
-    return percent;
+    return left;
 }
 
-/* Solves for a count after giving back what the last one took; percent < 0 when the call must end. */
-static int64_t try_count(Task *task, ArenaPiece *mark, int count, Model *model, double *percent) {
+/* Solves for a count after giving back what the last one took; left < 0 when the call must end. */
+static int64_t try_count(Task *task, ArenaPiece *mark, int count, Model *model, double *left) {
     Call *call = task->call;
     arena_return(&call->arena, mark);
     task_share(call, call->progress.fraction, 0.5 * (call->progress.fraction + 0.98));
     const int64_t status = task_solve_count(task, count, task_effort(call->settings), model);
-    *percent = status >= 0 ? measured_percent(task, model) : -1;
-    return status >= 0 && *percent < 0 ? call_ended(call) : status;
+    *left = status >= 0 ? measured(task, model) : -1;
+    return status >= 0 && *left < 0 ? call_ended(call) : status;
 }
 
-static int64_t budget_not_met(const Task *task, int count, double percent) {
-    ossify_info *info = task->call->info;
+static int64_t budget_not_met(const Task *task, int count, double left) {
+    const ossify_settings *settings = task->call->settings;
+    const int64_t kind = settings->budget_kind;
+    const char *what = kind == OSSIFY_BUDGET_NORMALS ? " degrees between normals"
+                       : kind == OSSIFY_BUDGET_BUMPS ? " mean edges of bumps"
+                                                     : " % of the size";
     return sentence_refuse(
-        info, OSSIFY_OUT_OF_ITERATIONS,
-        "%d bones leave %.4g %% of the size, above the budget of %.4g %%: allow more bones, more influences "
-        "or a larger error",
-        count, percent, task->call->settings->budget);
+        task->call->info, OSSIFY_OUT_OF_ITERATIONS,
+        "%d bones leave %.4g%s, above the budget of %.4g%s: allow more bones, more influences or a larger %s",
+        count, left, what, settings->budget,
+        kind == OSSIFY_BUDGET_NORMALS ? " degrees"
+        : kind == OSSIFY_BUDGET_BUMPS ? ""
+                                      : " %",
+        kind == OSSIFY_BUDGET_NORMALS || kind == OSSIFY_BUDGET_BUMPS ? "budget" : "error");
 }
 
 /* The smallest count found that meets the budget: doubled until it does, then halved between. Each
@@ -106,15 +121,15 @@ static int64_t solve_budget(Task *task, Model *model) {
     ArenaPiece *mark = arena_mark(&task->call->arena);
     int below = 0, met = 0, count = most < FIRST_COUNT ? most : FIRST_COUNT;
     for (;;) {
-        double percent;
-        const int64_t status = try_count(task, mark, count, model, &percent);
+        double left;
+        const int64_t status = try_count(task, mark, count, model, &left);
         if (status < 0) {
             return status;
         }
-        if (percent <= settings->budget) {
+        if (left <= settings->budget) {
             met = count;
         } else if (count == most) {
-            return budget_not_met(task, count, percent);
+            return budget_not_met(task, count, left);
         } else {
             below = count;
         }

@@ -79,7 +79,8 @@ static DescentEnd refit_once(Task *task, Model *model, const RefitEffort efforts
     int ready = descent_make(call, &task->whole, model, &descent);
     if (ready && is_fair) {
         descent_in_norm(&descent, &fair);
-        ready = fair_make(call, &task->whole, model, &descent.moments, settings->fairness, &fair) &&
+        const double strength = fair_strength(settings->fairness, &task->whole, model);
+        ready = fair_make(call, &task->whole, model, &descent.moments, strength, &fair) &&
                 measure(&descent, &fall->fair_given);
     }
     if (ready) {

@@ -157,6 +157,8 @@ TEST(budgets_out_of_range_are_refused) {
     REFUSED("settings.budget is 0: with budget_kind 1", in->settings.budget_kind = OSSIFY_BUDGET_RMS);
     REFUSED("settings.budget is -inf: with budget_kind 2", (in->settings.budget_kind = OSSIFY_BUDGET_MAXIMUM,
                                                             in->settings.budget = -INFINITY, rig->given = 0));
+    REFUSED("settings.budget is 0: with budget_kind 4 it must be a number above 0, in degrees",
+            (in->settings.budget_kind = OSSIFY_BUDGET_NORMALS, rig->given = 0));
     REFUSED("settings.budget is nan",
             (in->settings.budget_kind = OSSIFY_BUDGET_MAXIMUM, in->settings.budget = NAN, rig->given = 0));
 }
@@ -232,6 +234,9 @@ TEST(contradictions_are_refused) {
         (in->poses.vertex_count = 134217727, in->settings.bones = rig->bone_capacity = 17, rig->given = 0));
     REFUSED("settings.budget_kind is 1 and rig.given is 3",
             (in->settings.budget_kind = OSSIFY_BUDGET_RMS, in->settings.budget = 1));
+    REFUSED("settings.budget_kind is 4 and poses.triangle_count is 0",
+            (in->settings.budget_kind = OSSIFY_BUDGET_NORMALS, in->settings.budget = 1, rig->given = 0,
+             in->poses.triangles = NULL, in->poses.triangle_count = 0));
     REFUSED("poses.rest is NULL and settings.rest_mode is OSSIFY_REST_FIXED",
             (in->poses.rest = NULL, in->settings.rest_mode = OSSIFY_REST_FIXED));
 }

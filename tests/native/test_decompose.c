@@ -1260,6 +1260,31 @@ TEST(a_budget_is_met) {
     }
 }
 
+TEST(a_budget_of_the_surface_is_met_by_more_bones_than_half_of_them_meet) {
+    static const double budgets[] = {12, 0.15};
+    for (int kind = OSSIFY_BUDGET_NORMALS; kind <= OSSIFY_BUDGET_BUMPS; kind++) {
+        SyntheticOptions options = {.vertices = 200, .frames = 8, .bones = 6, .influences = 2};
+        Synthetic s = synthetic_make(options);
+        const int is_normals = kind == OSSIFY_BUDGET_NORMALS;
+        ossify_settings settings = plain_settings(40);
+        settings.quality = OSSIFY_DRAFT;
+        settings.budget_kind = kind;
+        settings.budget = budgets[!is_normals];
+        Answer met = solve(&s.poses, settings);
+        test_case("kind %d, %g", kind, settings.budget);
+        CHECK_TEXT(met.info.message, "");
+        CHECK((is_normals ? met.info.normal_degrees : met.info.bumps) <= settings.budget);
+        CHECK(met.rig.bones > 1 && met.rig.bones < 40);
+        settings.budget_kind = OSSIFY_BUDGET_NONE;
+        settings.bones = met.rig.bones / 2;
+        Answer half = solve(&s.poses, settings);
+        CHECK((is_normals ? half.info.normal_degrees : half.info.bumps) > settings.budget);
+        answer_free(&half);
+        answer_free(&met);
+        synthetic_free(&s);
+    }
+}
+
 TEST(a_budget_that_cannot_be_met_says_so_with_a_rig) {
     Synthetic s = noisy_rig(0);
     ossify_settings settings = plain_settings(3);

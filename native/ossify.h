@@ -132,7 +132,7 @@ typedef struct ossify_poses {
         subject_count; /* 0, 1: one body. More: of several bodies, the same vertices in the same order, rest is
                                * [s][v][3], and so are the rest of a rig and, [s][b][3], the joints of a skeleton; weights
                                * and tree are shared, transforms go from the rest of the frame's own subject. Known to
-                               * ossify_decompose, _connect, _articulate and _evaluate; see docs/subjects.md */
+                               * ossify_decompose, _connect, _articulate, _correct and _evaluate; see docs/subjects.md */
     const int32_t *subject; /* [f] whose frame it is; not read of one body */
 } ossify_poses;
 
@@ -768,7 +768,8 @@ OSSIFY_API void ossify_default_correction(ossify_correction *correction);
  * rig.correctives equal to correction.count only coefficients are solved. Out: rig.correctives, which are fewer where
  * less is missed, fields, each scaled so that its largest coefficient is 1, and coefficients; if asked for, also the
  * rest, the weights and the transforms, but nothing that the rig holds. `settings` gives rest_mode, bone_kind, memory,
- * threads and watcher. info has the correctives in. */
+ * threads and watcher. info has the correctives in. Several subjects share the fields, as large on every body; their
+ * rests and bones stay, a count is asked for, and bare_erms and gains are by the size of the first. */
 OSSIFY_API int64_t ossify_correct(const ossify_poses *poses, const ossify_settings *settings, ossify_rig *rig,
                                   const ossify_correction *correction, ossify_corrected *corrected,
                                   ossify_info *info);

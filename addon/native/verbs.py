@@ -247,14 +247,16 @@ def correct(
     settings: Settings | None = None,
     parents=None,
     held_coefficients=None,
+    subject=None,
 ) -> Call:
     """The rig with correctives: fields and coefficients of what its bones miss. And what each is worth.
 
     Fields that the rig already has are held, and the others are solved around them; held_coefficients [n]:
-    true where their coefficients stay, too. parents [b] tell joints apart (support "joints").
+    true where their coefficients stay, too. parents [b] tell joints apart (support "joints"). subject as for
+    decompose(): bodies share fields, rests and bones stay, and bare_erms is by the size of the first.
     """
     correction = noun("correction", correction, Correction, optional=True)
-    call = Call(rest, frames, triangles, settings)
+    call = Call(rest, frames, triangles, settings, subject=subject)
     room = min(max(whole("count", correction.count, "correction."), 0), header.MAX_CORRECTIVES)
     call.make_room(_whole(rig, "can be corrected"), correctives=room)
     call.worth = Worth(call, correction, parents, held_coefficients)

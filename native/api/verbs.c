@@ -57,8 +57,13 @@ static int64_t run_smooth_weights(Call *call, const ossify_request *request) {
     return paint_smooth(call, request->poses, request->options, request->rig);
 }
 
+static int refuses_correct(const ossify_request *request, ossify_info *info) {
+    return correct_refuses(request, info) || subjects_refuses_correct(request, info);
+}
+
 static int64_t run_correct(Call *call, const ossify_request *request) {
-    return correct(call, request->poses, request->rig, request->options, request->result);
+    return (call_rests(request->poses) > 1 ? subjects_correct : correct)(call, request->poses, request->rig,
+                                                                         request->options, request->result);
 }
 
 static int64_t run_animation_space(Call *call, const ossify_request *request) {
@@ -175,11 +180,12 @@ static const Verb VERBS[OSSIFY_VERBS] = {
     [OSSIFY_CORRECT] =
         {
             .name = "correct",
-            .reads = READS_SETTINGS | READS_REST | READS_FRAMES | READS_TRIANGLES | READS_RIG | READS_FIELDS,
+            .reads = READS_SETTINGS | READS_REST | READS_FRAMES | READS_TRIANGLES | READS_RIG | READS_FIELDS |
+                     READS_SUBJECTS,
             .writes = WRITES_RIG | MEASURES,
             .options = {"ossify_correction", sizeof(ossify_correction)},
             .result = {"ossify_corrected", sizeof(ossify_corrected)},
-            .refuses = correct_refuses,
+            .refuses = refuses_correct,
             .run = run_correct,
         },
     [OSSIFY_ANIMATION_SPACE] =

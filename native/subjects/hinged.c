@@ -1,5 +1,6 @@
 /* hinged.c - several subjects articulated: each by itself about joints of its own, its frames and its rest alone, while
- * weights and rests, which are shared or solved already, are held (articulate/articulate.c). */
+ * weights and rests, which are shared or solved already, are held (articulate/articulate.c). The plane of a mirror is that
+ * of the first body, and the others stand where they like: their joints follow their own motion alone. */
 #include <string.h>
 
 #include "articulate/articulate.h"
@@ -71,6 +72,7 @@ static void make_single(const ossify_poses *poses, const ossify_rig *rig, const 
     memcpy(single->rig.influence_bones, rig->influence_bones, slots * sizeof(int32_t));
     memcpy(single->rig.influence_weights, rig->influence_weights, slots * sizeof(float));
     single->skeleton = *skeleton;
+    single->skeleton.symmetry = OSSIFY_SYMMETRY_NONE;
     single->skeleton.joints = skeleton->joints + 3 * s * skeleton->bone_capacity;
 }
 

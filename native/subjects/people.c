@@ -5,6 +5,7 @@
  * small. */
 #include "subjects/people.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "core/rig.h"
@@ -104,18 +105,22 @@ void people_read_weights(const ossify_rig *rig, People *people) {
     const int k = people->influences;
     people->bones = (int)rig->bones;
     for (int v = 0; v < people->vertices; v++) {
-        double sum = 0;
+        double sum = 0, held = 0;
         for (int i = 0; i < k; i++) {
             const int64_t at = v * rig->influences + i;
             const int known = i < rig->influences && rig->influence_bones[at] >= 0;
             people->bone[v * k + i] = known ? rig->influence_bones[at] : -1;
             people->weight[v * k + i] = known ? (double)rig->influence_weights[at] : 0;
-            sum += people->weight[v * k + i];
+            *(known && people_holds_group(people, rig->influence_bones[at]) ? &held : &sum) +=
+                people->weight[v * k + i];
         }
         for (int i = 0; i < k; i++) {
-            people->weight[v * k + i] /= sum > 0 ? sum : 1;
+            if (people->bone[v * k + i] >= 0 && !people_holds_group(people, people->bone[v * k + i])) {
+                people->weight[v * k + i] *= fmax(1 - held, 0);
+                people->weight[v * k + i] /= sum > 0 ? sum : 1;
+            }
         }
-        if (!(sum > 0)) { /* it finds its bones itself */
+        if (!(sum + held > 0)) { /* it finds its bones itself */
             people->bone[v * k] = 0;
             people->weight[v * k] = 1;
         }
@@ -127,12 +132,35 @@ void people_write_weights(const People *people, ossify_rig *rig) {
     for (int v = 0; v < people->vertices; v++) {
         RigShare share[OSSIFY_MAX_INFLUENCES];
         int count = 0;
+        if (people_holds_weights(people, v)) {
+            continue;
+        }
         for (int i = v * k; i < (v + 1) * k; i++) {
             if (people->bone[i] >= 0) {
-                share[count++] = (RigShare){people->bone[i], 0, people->weight[i]};
+                const int b = people->bone[i];
+                share[count++] = (RigShare){b, people_holds_group(people, b), people->weight[i]};
             }
         }
         rig_write_shares(share, count, (size_t)v, rig);
+    }
+}
+
+/* t = u (t_out + R c_s - c_f) */
+void people_read_transforms(const ossify_rig *rig, People *people) {
+    for (int i = 0; i < people->frames * people->bones; i++) {
+        const int f = i / people->bones, b = i % people->bones, s = people->subject[f];
+        const double *m = rig->transforms + 12 * ((int64_t)f * rig->bone_capacity + b);
+        const double *centre = people->centre + 3 * s, *to = people->frame_centre + 3 * f;
+        double *own = people->transform + 12 * (size_t)i;
+        if (!people_holds_transform(people, f, b)) {
+            continue;
+        }
+        memcpy(own, m, 12 * sizeof *m);
+        for (int a = 0; a < 3; a++) {
+            const double *row = m + 4 * a;
+            own[4 * a + 3] = people->unit[s] *
+                             (row[3] + row[0] * centre[0] + row[1] * centre[1] + row[2] * centre[2] - to[a]);
+        }
     }
 }
 
@@ -144,7 +172,7 @@ void people_write_transforms(const People *people, int frames, ossify_rig *rig) 
         for (int b = 0; b < people->bones; b++) {
             const double *m = people_transform(people, f, b);
             double *out = rig->transforms + 12 * ((int64_t)f * rig->bone_capacity + b);
-            for (int a = 0; a < 3; a++) {
+            for (int a = 0; a < 3 && !people_holds_transform(people, f, b); a++) {
                 const double *row = m + 4 * a;
                 memcpy(out + 4 * a, row, 3 * sizeof *row);
                 out[4 * a + 3] = to[a] + row[3] / people->unit[s] - row[0] * centre[0] - row[1] * centre[1] -
@@ -158,6 +186,9 @@ void people_write_rests(const People *people, float *rest) {
     const size_t numbers = 3 * (size_t)people->vertices;
     for (size_t i = 0; i < numbers * (size_t)people->subjects; i++) {
         const size_t s = i / numbers;
+        if (people_holds_rest(people, (int)(i % numbers / 3))) {
+            continue;
+        }
         rest[i] = (float)(people->rest[i] / people->unit[s] + people->centre[3 * s + i % 3]);
     }
 }

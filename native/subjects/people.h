@@ -25,6 +25,7 @@ typedef struct People {
     int *member;            /* [v influences] vertices, bone by bone */
     double *share;          /* likewise, their weights on it */
     Graph graph;
+    const ossify_rig *held; /* who holds something; NULL: nothing is held */
 } People;
 
 /* The bodies as the caller has them. */
@@ -39,12 +40,28 @@ int people_make(Call *call, const ossify_poses *poses, const PeopleBodies *bodie
                 People *people);
 /* Room for so many bones. 0 when memory is out. */
 int people_take_bones(People *people, int bones);
-/* From a rig and into one, in the caller's coordinates. */
+/* What is held of a rig, to the bit. */
+static inline int people_holds_weights(const People *people, int v) {
+    return people->held && people->held->held_vertices && people->held->held_vertices[v];
+}
+static inline int people_holds_group(const People *people, int b) {
+    return people->held && people->held->held_groups && people->held->held_groups[b];
+}
+static inline int people_holds_rest(const People *people, int v) {
+    return people->held && people->held->held_rest && people->held->held_rest[v];
+}
+static inline int people_holds_transform(const People *people, int f, int b) {
+    return people->held && people->held->held_transforms &&
+           people->held->held_transforms[(int64_t)f * people->bones + b];
+}
+/* From a rig and into one, in the caller's coordinates; what is held is not written. */
 void people_read_weights(const ossify_rig *rig, People *people);
+/* Those that are held. */
+void people_read_transforms(const ossify_rig *rig, People *people);
 void people_write_weights(const People *people, ossify_rig *rig);
 /* Of the first `frames` frames. */
 void people_write_transforms(const People *people, int frames, ossify_rig *rig);
-void people_write_rests(const People *people, float *rest);
+void people_write_rests(const People *people, float *rest); /* [s][v][3] */
 /* The lists of who follows a bone. */
 void people_list(People *people);
 /* M p of a bone in a frame */

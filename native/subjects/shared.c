@@ -4,8 +4,9 @@
  * The paper clusters the relative motions of all subjects. Here bones are found as for one subject (solve/decompose.c),
  * twice: from the subject that moves most, whose frames are exact, and from all frames carried onto its body (carry.c),
  * which know parts that others move. From both the descent goes on over all frames with each subject's own rest,
- * transforms (turns.c), weights and, unless it is fixed, the rest (shares.c) in turns; the one of less error stays. With
- * all weights held and the rest fixed, transforms alone are solved: new frames of known subjects. */
+ * transforms (turns.c), weights and, unless it is fixed, the rest (shares.c) in turns; the one of less error stays. From
+ * weights that are given it goes on from there, and what is held stays: a refit. With all weights held and the rest
+ * fixed, transforms alone are solved: new frames of known subjects. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -18,15 +19,19 @@
 #include "subjects/turns.h"
 #include "track/track.h"
 
-/* Weights held on every vertex are all that can be held. */
+/* Bones are found anew without weights. */
 static int bad_held(const ossify_request *request, ossify_info *info) {
     const ossify_rig *rig = request->rig;
-    const int tracks = rig->held_vertices != NULL && track_is_all(request->poses, request->settings, rig);
-    if (rig->held_transforms || rig->held_groups || rig->held_rest || (rig->held_vertices && !tracks)) {
-        return BAD(info, "the rig holds something: for several subjects all weights can be held, with "
-                         "settings.rest_mode OSSIFY_REST_FIXED, or nothing; set the rest to NULL");
+    const int given = (rig->given & OSSIFY_GIVEN_WEIGHTS) != 0;
+    if (!given && (rig->held_transforms || rig->held_rest)) {
+        return BAD(info, "the rig holds transforms or its rest, but has no weights: several subjects are "
+                         "refitted from weights; add OSSIFY_GIVEN_WEIGHTS, or hold nothing");
     }
     return 0;
+}
+
+static int holds_something(const ossify_rig *rig) {
+    return rig->held_transforms || rig->held_vertices || rig->held_groups || rig->held_rest;
 }
 
 int subjects_refuses_sharing(const ossify_request *request, ossify_info *info) {
@@ -117,6 +122,7 @@ static int64_t start_from(Union *all, int frames) {
     poses.rest = all->rest;
     poses.frames = all->frames;
     poses.frame_count = frames;
+    poses.subject_count = 1;
     rig.transforms = arena_take(arena, 12 * (size_t)frames * (size_t)settings->bones, sizeof(double));
     rig.influence_bones = arena_take(arena, v * k, sizeof(int32_t));
     rig.influence_weights = arena_take(arena, v * k, sizeof(float));
@@ -169,16 +175,19 @@ static void take_best(Union *all) {
 
 /* Bones and weights that are given, from where they stand. */
 static int64_t refit(Union *all, const ossify_rig *rig) {
+    all->people.bones = (int)rig->bones;
+    all->people.held = holds_something(rig) ? rig : NULL;
     people_read_weights(rig, &all->people);
+    people_read_transforms(rig, &all->people);
     call_stage(all->call, OSSIFY_STAGE_REFINE);
-    all->rounds.weights = rig->held_vertices == NULL;
+    all->rounds.weights = !track_is_all(all->poses, all->call->settings, rig);
     return descend(all) ? OSSIFY_CONVERGED : call_ended(all->call);
 }
 
 int64_t subjects_decompose(Call *call, const ossify_poses *poses, ossify_rig *rig) {
     const ossify_settings *settings = call->settings;
     Union all = {.call = call, .poses = poses, .rig = rig};
-    const int given = (rig->given & OSSIFY_GIVEN_WEIGHTS) != 0, held = given && rig->held_vertices != NULL;
+    const int given = (rig->given & OSSIFY_GIVEN_WEIGHTS) != 0, held = given && holds_something(rig);
     const PeopleBodies bodies = {(int)call_rests(poses), given ? rig->rest : poses->rest, poses->subject};
     const int capacity = (int)(given && rig->bones > settings->bones ? rig->bones : settings->bones);
     const int influences = (int)(held ? rig->influences : settings->influences);
@@ -192,9 +201,7 @@ int64_t subjects_decompose(Call *call, const ossify_poses *poses, ossify_rig *ri
     take_best(&all);
     rig->bones = all.people.bones;
     people_write_transforms(&all.people, all.people.frames, rig);
-    if (!held) {
-        people_write_weights(&all.people, rig);
-    }
+    people_write_weights(&all.people, rig);
     if (settings->rest_mode != OSSIFY_REST_FIXED) {
         people_write_rests(&all.people, rig->rest);
     } else if (!given) {

@@ -3,7 +3,8 @@
  * Weights: with d_b[f] = M[f][b] p~[s(f)] - x[f] and Q[b,c] = sum_f d_b . d_c,
  *     min w'Qw + SMOOTH tr(Q)/n |w - w^|^2,   w >= 0,  sum w = 1,   w^ the mean weights beside the vertex,
  * over the bones of the vertex and of its neighbours; then the cheapest go until no more than K are left. Q is summed
- * from what bones miss, so nothing cancels (as paint/form.c).
+ * from what bones miss, so nothing cancels (as paint/form.c). Where groups are held with a sum H, the others are
+ * (1 - H) u, u >= 0 of sum 1, and miss d_b + sum_held w_c d_c / (1 - H).
  *
  * Rest (Hasler et al. 2010, section 3.5): with A = sum_b w_b R_b and t = sum_b w_b t_b of a frame,
  *     (sum_f A'A + h I) p = sum_f A'(x - t) + h p0   over the frames of the subject, p0 as given. */
@@ -24,12 +25,14 @@ static const double LEAST_SHARED = 1e-4; /* weights below are nothing */
 typedef struct Shares {
     People *people;
     const SharesRoom *room;
+    int most; /* bones of a vertex */
     int *bone;
     double *weight;
     double hold;
 } Shares;
 
 typedef struct Choices {
+    double left; /* 1 - H, for those that are not held */
     int n;
     int bone[SIMPLEX_MAX];
     double beside[SIMPLEX_MAX], q[SIMPLEX_MAX * SIMPLEX_MAX], w[SIMPLEX_MAX];
@@ -63,6 +66,9 @@ static void choose(const People *people, int v, double *sum, Choices *choices) {
     for (int64_t i = graph->first[v]; i < graph->first[v + 1]; i++) {
         add_weights(people, graph->neighbour[i], (1 - 1e-3) / around, sum);
     }
+    for (int b = 0; b < people->bones; b++) {
+        sum[b] = people_holds_group(people, b) ? 0 : sum[b];
+    }
     for (choices->n = 0; choices->n < SIMPLEX_MAX; choices->n++) {
         int best = 0;
         for (int b = 1; b < people->bones; b++) {
@@ -77,7 +83,45 @@ static void choose(const People *people, int v, double *sum, Choices *choices) {
     }
 }
 
-static void make_form(const People *people, int v, double *d, Choices *choices) {
+/* Where all around is held the first that is not. */
+static void choose_any(const People *people, Choices *choices) {
+    for (int b = 0; b < people->bones && choices->n == 0; b++) {
+        if (!people_holds_group(people, b)) {
+            choices->bone[choices->n] = b;
+            choices->beside[choices->n++] = 1;
+        }
+    }
+}
+
+/* The held weights stay in front; how many there are. */
+static int keep_held(const People *people, int v, int *bone, double *weight, Choices *choices) {
+    const int k = people->influences;
+    int count = 0;
+    choices->left = 1;
+    for (int i = v * k; i < (v + 1) * k; i++) {
+        if (people->weight[i] > 0 && people_holds_group(people, people->bone[i])) {
+            bone[count] = people->bone[i];
+            weight[count++] = people->weight[i];
+            choices->left -= people->weight[i];
+        }
+    }
+    return count;
+}
+
+/* d += sum_held w d / (1 - H) */
+static void add_held(const People *people, int f, const double *p, const float *x, const Choices *choices,
+                     const int *held, const double *weight, int count, double *d) {
+    for (int i = 0; i < count; i++) {
+        double y[3];
+        people_move(people_transform(people, f, held[i]), p, y);
+        for (int a = 0; a < 3; a++) {
+            d[a] += weight[i] * (y[a] - (double)x[a]) / choices->left;
+        }
+    }
+}
+
+static void make_form(const People *people, int v, const int *held, const double *weight, int count,
+                      double *d, Choices *choices) {
     const size_t numbers = 3 * (size_t)people->vertices, row = 3 * (size_t)people->frames;
     for (int f = 0; f < people->frames; f++) {
         const float *x = people->x + (size_t)f * numbers + 3 * (size_t)v;
@@ -88,6 +132,7 @@ static void make_form(const People *people, int v, double *d, Choices *choices) 
             for (int a = 0; a < 3; a++) {
                 to[a] -= (double)x[a];
             }
+            add_held(people, f, p, x, choices, held, weight, count, to);
         }
     }
     for (int i = 0; i < choices->n; i++) {
@@ -170,27 +215,49 @@ static int begin_chunk(const People *people, int task, int worker, int *first) {
     return end < people->vertices ? end : people->vertices;
 }
 
+static void copy_vertex(const Shares *shares, int v) {
+    const size_t k = (size_t)shares->people->influences, at = (size_t)v * k;
+    memcpy(shares->bone + at, shares->people->bone + at, k * sizeof *shares->bone);
+    memcpy(shares->weight + at, shares->people->weight + at, k * sizeof *shares->weight);
+}
+
+static void share_vertex(const Shares *shares, const SharesRoom *room, int v) {
+    const People *people = shares->people;
+    const int k = people->influences;
+    int *bone = shares->bone + v * k;
+    double *weight = shares->weight + v * k;
+    Choices choices = {0};
+    const int held = keep_held(people, v, bone, weight, &choices);
+    if (choices.left > LEAST_SHARED && shares->most > held) {
+        choose(people, v, room->sum, &choices);
+        choose_any(people, &choices);
+        make_form(people, v, bone, weight, held, room->d, &choices);
+        keep_some(&choices, lean(&choices), shares->most - held);
+    }
+    for (int i = held; i < k; i++) {
+        bone[i] = i - held < choices.n ? choices.bone[i - held] : -1;
+        weight[i] = i - held < choices.n ? choices.left * choices.w[i - held] : 0;
+    }
+}
+
 static void share_chunk(void *user, int task, int worker) {
     const Shares *shares = user;
     const People *people = shares->people;
     const SharesRoom *room = &shares->room[worker];
-    const int k = people->influences;
     int v, end = begin_chunk(people, task, worker, &v);
     for (; v < end; v++) {
-        Choices choices;
-        choose(people, v, room->sum, &choices);
-        make_form(people, v, room->d, &choices);
-        keep_some(&choices, lean(&choices), k);
-        for (int i = 0; i < k; i++) {
-            shares->bone[v * k + i] = i < choices.n ? choices.bone[i] : -1;
-            shares->weight[v * k + i] = i < choices.n ? choices.w[i] : 0;
+        if (people_holds_weights(people, v)) {
+            copy_vertex(shares, v);
+        } else {
+            share_vertex(shares, room, v);
         }
     }
 }
 
 void shares_update(People *people, const SharesRoom *room, int *spare_bone, double *spare_weight) {
     const size_t slots = (size_t)people->vertices * (size_t)people->influences;
-    Shares shares = {people, room, spare_bone, spare_weight, 0};
+    const int most = people->held ? (int)people->call->settings->influences : people->influences;
+    Shares shares = {people, room, most, spare_bone, spare_weight, 0};
     parallel_run(people->call->pool, (people->vertices + SHARES_CHUNK - 1) / SHARES_CHUNK, share_chunk,
                  &shares);
     if (!atomic_load(&people->call->cancelled)) {
@@ -241,7 +308,7 @@ static void rest_chunk(void *user, int task, int worker) {
     const Shares *shares = user;
     int v, end = begin_chunk(shares->people, task, worker, &v);
     for (; v < end; v++) {
-        for (int s = 0; s < shares->people->subjects; s++) {
+        for (int s = 0; s < shares->people->subjects && !people_holds_rest(shares->people, v); s++) {
             rest_of(shares->people, s, v, shares->hold);
         }
     }

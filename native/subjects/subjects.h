@@ -12,6 +12,7 @@ int subjects_refuses_shaping(const ossify_request *request, ossify_info *info);
 int subjects_refuses_merging(const ossify_request *request, ossify_info *info);
 /* Likewise of poses of several subjects; 0 of one body. */
 int subjects_refuses_sharing(const ossify_request *request, ossify_info *info);
+int subjects_refuses_correct(const ossify_request *request, ossify_info *info);
 int subjects_refuses_connect(const ossify_request *request, ossify_info *info);
 /* What a verb for one body does for several that share weights and tree. Return a status. */
 int64_t subjects_decompose(Call *call, const ossify_poses *poses, ossify_rig *rig);
@@ -19,7 +20,9 @@ int64_t subjects_connect(Call *call, const ossify_poses *poses, const ossify_rig
                          ossify_skeleton *skeleton);
 int64_t subjects_articulate(Call *call, const ossify_poses *poses, ossify_rig *rig,
                             ossify_skeleton *skeleton);
-/* Both in one call. Returns a status. */
+int64_t subjects_correct(Call *call, const ossify_poses *poses, ossify_rig *rig,
+                         const ossify_correction *correction, ossify_corrected *corrected);
+/* Bones and tree in one call. Returns a status. */
 int64_t subjects_unite(Call *call, const ossify_poses *poses, ossify_rig *rig,
                        const ossify_subjects *subjects, ossify_united *united);
 /* Bones that turn a mean body into each of many. Returns a status. */

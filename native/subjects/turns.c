@@ -86,12 +86,16 @@ static void turn_frame(void *user, int f, int worker) {
         return;
     }
     for (int b = 0; b < people->bones && turns->guess; b++) {
-        guess_bone(people, f, b, rest);
+        if (!people_holds_transform(people, f, b)) {
+            guess_bone(people, f, b, rest);
+        }
     }
     miss(people, f, rest, r);
     for (int sweep = 0; sweep < turns->sweeps; sweep++) {
         for (int b = 0; b < people->bones; b++) {
-            sweep_bone(people, f, b, rest, r);
+            if (!people_holds_transform(people, f, b)) {
+                sweep_bone(people, f, b, rest, r);
+            }
         }
     }
     for (size_t i = 0; i < 3 * (size_t)people->vertices; i++) {

@@ -303,7 +303,7 @@ TEST(merging_ends_at_any_allocation_and_poll) {
         CHECK(merge(guild) >= 0);
         CHECK_INT(all.given, all.taken);
         guild_close(guild);
-        for (int64_t i = 1; i <= all.asked && !test_failed(); i++) {
+        for (int64_t i = 1; i <= all.asked && !test_failed(); i = trial_after(i, all.asked)) {
             Ledger ledger = {.refuse_at = i};
             guild = small_guild(tree);
             ledger_join(&ledger, &guild->settings);
@@ -312,7 +312,7 @@ TEST(merging_ends_at_any_allocation_and_poll) {
             CHECK(guild->answer.rig.rest[0] == 0 && guild->shapes[0] == 0);
             guild_close(guild);
         }
-        for (int64_t i = 1; i < watched.calls && !test_failed(); i += 1 + watched.calls / 100) {
+        for (int64_t i = 1; i < watched.calls && !test_failed(); i = trial_after(i, watched.calls)) {
             Watcher watcher = {.cancel_at = i};
             guild = small_guild(tree);
             watcher_join(&watcher, &guild->settings);

@@ -216,7 +216,7 @@ TEST(shaping_ends_at_any_allocation_and_poll) {
     CHECK(shape(shapes) >= 0);
     CHECK_INT(all.given, all.taken);
     shapes_close(shapes);
-    for (int64_t i = 1; i <= all.asked && !test_failed(); i++) {
+    for (int64_t i = 1; i <= all.asked && !test_failed(); i = trial_after(i, all.asked)) {
         Ledger ledger = {.refuse_at = i};
         shapes = small_shapes();
         ledger_join(&ledger, &shapes->settings);
@@ -225,7 +225,7 @@ TEST(shaping_ends_at_any_allocation_and_poll) {
         CHECK(shapes->answer.rig.rest[0] == 0);
         shapes_close(shapes);
     }
-    for (int64_t i = 1; i < watched.calls && !test_failed(); i += 1 + watched.calls / 100) {
+    for (int64_t i = 1; i < watched.calls && !test_failed(); i = trial_after(i, watched.calls)) {
         Watcher watcher = {.cancel_at = i};
         shapes = small_shapes();
         watcher_join(&watcher, &shapes->settings);

@@ -86,6 +86,51 @@ def test_two_bodies_share_a_rig(family):
     assert np.abs(np.load(family / "fitted.npz")["joints"][0] - rig["joints"][0]).max() < 0.05 * size[0]
 
 
+def test_joints_of_each_body_hold_when_they_are_asked_to(family):
+    arguments = (
+        "--bones",
+        "3",
+        "--skeleton",
+        "articulated",
+        "--quality",
+        "draft",
+        "--out",
+        family / "held.npz",
+    )
+    done = run("solve.py", family / "family.npz", *arguments)
+    assert (done.returncode, done.stderr) == (0, "")
+    said, rig = json.loads(done.stdout.splitlines()[-1]), np.load(family / "held.npz")
+    assert said["free_erms"] <= said["erms"] + 1e-6
+    for moves, s in zip(rig["transforms"], np.load(family / "family.npz")["subject"], strict=True):
+        joints = np.concatenate([rig["joints"][s], np.ones((3, 1))], 1)
+        for b, parent in enumerate(rig["parents"]):
+            assert parent < 0 or np.allclose(moves[b] @ joints[b], moves[parent] @ joints[b], atol=1e-5)
+
+
+def test_a_rig_of_several_bodies_finds_its_way_in_new_frames(family, tmp_path):
+    done = run("solve.py", family / "family.npz", "--bones", "3", "--out", tmp_path / "rig.npz")
+    assert done.returncode == 0
+    given = dict(np.load(family / "family.npz"))
+    new = given | {"frames": given["frames"][[9, 3]], "subject": np.int32([1, 0])}
+    np.savez(tmp_path / "new.npz", **new)
+    tracked = ("--track", tmp_path / "rig.npz", "--out", tmp_path / "new_rig.npz")
+    done = run("solve.py", tmp_path / "new.npz", *tracked)
+    assert (done.returncode, done.stderr) == (0, "")
+    rig, found = np.load(tmp_path / "rig.npz"), np.load(tmp_path / "new_rig.npz")
+    assert np.array_equal(found["influence_weights"], rig["influence_weights"])
+    assert np.allclose(found["transforms"], rig["transforms"][[9, 3]], atol=1e-3)
+
+
+def test_one_body_needs_no_subject(family, tmp_path):
+    given = np.load(family / "family.npz")
+    alone = {"rest": given["rest"][:1], "frames": given["frames"][:8], "triangles": given["triangles"]}
+    np.savez(tmp_path / "one.npz", **alone)
+    arguments = ("--bones", "3", "--skeleton", "articulated", "--out", tmp_path / "rig.npz")
+    done = run("solve.py", tmp_path / "one.npz", *arguments)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert np.load(tmp_path / "rig.npz")["joints"].shape == (1, 3, 3)
+
+
 @pytest.mark.parametrize(
     ("changed", "arguments", "says"),
     [
@@ -94,13 +139,15 @@ def test_two_bodies_share_a_rig(family):
         ({"subject": np.full(12, 2)}, (), "subjects.subject[0] is 2"),
         ({}, ("--flexible",), "leave out --flexible"),
         ({}, ("--correctives", "2"), "leave out --correctives"),
-        ({}, ("--skeleton", "articulated"), "take --skeleton hierarchy"),
+        ({}, ("--skeleton", "animator"), "take --skeleton articulated"),
+        ({}, ("--armature", "rig.npz"), "leave out --armature"),
     ],
 )
 def test_what_subjects_cannot_share_is_refused(family, tmp_path, changed, arguments, says):
     arrays = dict(np.load(family / "family.npz")) | changed
     np.savez(tmp_path / "family.npz", **{key: array for key, array in arrays.items() if array is not None})
-    done = run("solve.py", tmp_path / "family.npz", "--bones", "3", *arguments)
+    bones = () if "--armature" in arguments else ("--bones", "3")
+    done = run("solve.py", tmp_path / "family.npz", *bones, *arguments)
     assert done.returncode == 1
     assert says in done.stderr
     assert len(done.stderr.splitlines()) == 1

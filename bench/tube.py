@@ -130,7 +130,7 @@ def measure(motion, rest_exact):
 
 
 def main():
-    print("| | linear | rest exact | rest free |\n|---|---|---|---|")
+    print("| | linear | rest exact | rest a pose |\n|---|---|---|---|")
     for motion in MOTIONS:
         exact, free = (measure(motion, rest_exact) for rest_exact in (True, False))
         rows = {"E_RMS": "erms", f"E_RMS {BEYOND} degrees beyond": "beyond", "radius at the end": "ends"}

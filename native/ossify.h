@@ -355,12 +355,14 @@ enum {
 /* How ossify_animation_space fits. */
 typedef struct ossify_space_fit {
     int64_t struct_size;
-    int64_t bones;      /* OSSIFY_SPACE_OWN */
-    int64_t form;       /* OSSIFY_SPACE_CORRECTIONS */
-    int64_t rest_exact; /* 1: the corrections of a vertex sum to 0, and so vanish in the rest pose */
-    int64_t rounds;     /* 0..100, 0: how often bones are solved again, and the corrections after them */
-    double smoothness;  /* 0..1e6, 1e-3: how strongly neighbours are held together */
-    double damping;     /* 0..1e6, 1e-2: how strongly corrections are held at 0 */
+    int64_t bones; /* OSSIFY_SPACE_OWN */
+    int64_t form;  /* OSSIFY_SPACE_CORRECTIONS */
+    int64_t
+        rest_exact; /* 1: the corrections of a vertex sum to 0, and so vanish in the rest pose; 0: the rest is a pose
+                         * like the others */
+    int64_t rounds;    /* 0..100, 0: how often bones are solved again, and the corrections after them */
+    double smoothness; /* 0..1e6, 1e-3: how strongly neighbours are held together */
+    double damping;    /* 0..1e6, 1e-2: how strongly corrections are held at 0 */
     const int32_t
         *parents; /* [rig.bones], -1 at a root: bones only turn about their joints, and roots move, too. NULL:
                              * all are free. Rigid bones, none of them held */

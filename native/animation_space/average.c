@@ -387,11 +387,12 @@ static int find_root(const ossify_pose_model *model, int bones) {
     return 0;
 }
 
+/* P as it is above its diagonal, so that it is symmetric to the last bit. */
 static void write_result(const Work *work, const ossify_average *found) {
     const size_t row = 4 * (size_t)work->bones;
     for (size_t i = 0; i < row * row; i++) {
-        const int j = (int)(i / row / 4), k = (int)(i % row / 4);
-        found->products[i] = product_at(work, j, k)[4 * (i / row % 4) + i % 4];
+        const size_t r = i / row < i % row ? i / row : i % row, c = i / row + i % row - r;
+        found->products[i] = product_at(work, (int)(r / 4), (int)(c / 4))[4 * (r % 4) + c % 4];
     }
     if (found->edges) {
         memcpy(found->edges, work->edge, 3 * (size_t)work->poses->triangle_count * sizeof(double));

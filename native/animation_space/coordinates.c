@@ -6,7 +6,8 @@
  *
  *     sum_f |sum_b T_bf d_b - r_f|^2 + delta sum_edges |d_i - d_j|^2 / length + lambda |d|^2
  *
- * subject to sum_b d = 0 (the rest pose stays) or sum_b w = 0. An absent bone counts as d = 0.
+ * subject to sum_b d = 0 (the rest pose stays) or sum_b w = 0; then the rest is one more frame. An absent bone counts as
+ * d = 0.
  *
  * The frames are seen once: M_bc = sum_f T_b' T_c is shared by all vertices, g = sum_f T_b' r_f belongs to one. Then
  * conjugate gradients over all vertices, preconditioned by each vertex's own block K = A + (delta sum 1/length +
@@ -15,7 +16,7 @@
  *     Z = K^-1 - K^-1 C' (C K^-1 C')^-1 C K^-1.
  *
  * Deviation: the paper (Eq. 18) smooths p itself and damps nothing, which pulls the surface off linear blend skinning;
- * `smooths_positions` does so. It solves by LSQR over all frames. */
+ * `smooths_positions` does so, and the rest is no frame then. The paper solves by LSQR over all frames. */
 #include "animation_space/coordinates.h"
 
 #include <math.h>
@@ -92,6 +93,17 @@ static void moment_of(const Coordinates *c, int a, int b, double m[16]) {
     }
 }
 
+/* The rest as one more pose, T = I, of which nothing is missed: what sum_b d_b may not be for nothing. */
+static void add_rest_moment(const Coordinates *c, int a, int b, double m[16]) {
+    for (int i = 0; i < 3; i++) {
+        double s[4] = {i == 0, i == 1, i == 2, c->centre[3 * a + i]};
+        double t[4] = {i == 0, i == 1, i == 2, c->centre[3 * b + i]};
+        for (size_t j = 0; j < 16; j++) {
+            m[j] += s[j / 4] * t[j % 4];
+        }
+    }
+}
+
 /* Bone a with all from itself on, and what mirrors them. */
 static void moments_of_bone(void *user, int a, int worker) {
     const Task *task = user;
@@ -104,6 +116,9 @@ static void moments_of_bone(void *user, int a, int worker) {
         double *m = c->moment + 16 * ((size_t)a * bones + (size_t)b);
         double *mirror = c->moment + 16 * ((size_t)b * bones + (size_t)a);
         moment_of(c, a, b, m);
+        if (!c->rest_exact && !c->smooths_positions) {
+            add_rest_moment(c, a, b, m);
+        }
         for (size_t j = 0; j < 16 && b > a; j++) {
             mirror[j] = m[j % 4 * 4 + j / 4];
         }

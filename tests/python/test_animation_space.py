@@ -101,6 +101,8 @@ def test_solve_writes_positions_and_tracks_with_them(creased, tmp_path):
     assert told.returncode == 0, told.stderr
     figures, rig = json.loads(told.stdout), np.load(out)
     assert rig["positions"].shape == (*rig["influence_bones"].shape, 4)
+    there = np.where(rig["influence_bones"][..., None] >= 0, rig["positions"], 0).sum(1)
+    np.testing.assert_allclose(there, np.c_[rig["rest"], np.ones(len(there))], atol=1e-5)
     shown = replayed(rig["transforms"], rig["influence_bones"], rig["positions"])
     size = np.linalg.norm(np.ptp(rest, 0))
     error = np.sqrt(((shown - frames) ** 2).sum(-1).mean())

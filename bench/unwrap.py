@@ -72,7 +72,9 @@ def parse(arguments):
     parser = solve.Parser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sequence", metavar="SEQ.npz")
     parser.add_argument("--uv", metavar="UV.npz", required=True)
-    parser.add_argument("--method", choices=native.UNWRAP_METHODS, help="conformal: to compare with")
+    parser.add_argument(
+        "--method", choices=native.UNWRAP_METHODS, help="isometric, conformal: to compare with"
+    )
     parser.add_argument("--place", choices=native.UNWRAP_PLACES, help="where islands go")
     parser.add_argument("--iterations", type=int, help="most steps an island; 0: only measure")
     parser.add_argument("--with-rest", action="store_true", help="the rest pose counts as one more frame")

@@ -467,9 +467,9 @@ typedef struct ossify_driven {
 } ossify_driven;
 /* unwrapping.method */
 enum {
-    OSSIFY_UNWRAP_ISOMETRIC =
-        0, /* sizes and angles are kept, and nothing flips (symmetric Dirichlet energy) */
-    OSSIFY_UNWRAP_CONFORMAL = 1 /* angles are, in the L2,2 metric, to compare with (Merry et al. 2006) */
+    OSSIFY_UNWRAP_STRETCH = 0,   /* the texture is stretched least, and nothing flips */
+    OSSIFY_UNWRAP_ISOMETRIC = 1, /* nor is it squeezed (symmetric Dirichlet energy), and nothing flips */
+    OSSIFY_UNWRAP_CONFORMAL = 2 /* angles are kept, in the L2,2 metric, to compare with (Merry et al. 2006) */
 };
 
 /* unwrapping.place */
@@ -481,9 +481,9 @@ enum {
 /* How ossify_unwrap unwraps. See docs/unwrap.md. */
 typedef struct ossify_unwrapping {
     int64_t struct_size;
-    int64_t method;     /* OSSIFY_UNWRAP_ISOMETRIC */
+    int64_t method;     /* OSSIFY_UNWRAP_STRETCH */
     int64_t place;      /* OSSIFY_UNWRAP_KEPT */
-    int64_t iterations; /* most steps an island, 0..10000; 50. 0: nothing moves, and the map is measured */
+    int64_t iterations; /* most steps an island, twice for stretch, 0..10000; 50. 0: the map is measured */
     int64_t with_rest;  /* 1: the rest pose counts as one more frame; 0 */
     double margin;      /* between packed islands, 0..0.1 of the map's side; 0.005 */
     const float *uv;    /* [t][3][2] the map to begin with, a place for each corner; what differs is a seam */

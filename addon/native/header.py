@@ -69,7 +69,7 @@ POSE_MODELS = ("seen", "joints", "components", "translations", "rotations", "uni
 SOURCES = ("weights", "poses")
 METHODS = ("exact", "printed")
 DRIVEN_FORMS = ("whole", "joints", "found")
-UNWRAP_METHODS = ("isometric", "conformal")
+UNWRAP_METHODS = ("stretch", "isometric", "conformal")
 UNWRAP_PLACES = ("kept", "packed")
 
 GIVEN_TRANSFORMS = 1

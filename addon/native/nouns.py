@@ -294,7 +294,7 @@ class Layers(NamedTuple):
 class Unwrapping:
     """The wishes of ossify_unwrapping; those not given take the library's defaults."""
 
-    method: str | None = None  # "isometric", "conformal"
+    method: str | None = None  # "stretch", "isometric", "conformal"
     place: str | None = None  # "kept", "packed"
     iterations: int | None = None
     with_rest: bool | None = None

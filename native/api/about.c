@@ -86,7 +86,7 @@ void ossify_default_unwrapping(ossify_unwrapping *unwrapping) {
     }
     *unwrapping = (ossify_unwrapping){
         .struct_size = sizeof *unwrapping,
-        .method = OSSIFY_UNWRAP_ISOMETRIC,
+        .method = OSSIFY_UNWRAP_STRETCH,
         .place = OSSIFY_UNWRAP_KEPT,
         .iterations = 50,
         .margin = 0.005,

@@ -11,6 +11,7 @@ typedef struct Chart {
     double *inward; /* [triangles][3] x, y, z of R^-1 = (x y; 0 z), R the edges of the triangle laid flat */
     double *weight; /* [triangles] */
     double *uv;     /* [points][2] */
+    double shear;   /* price of it, 0..1; see energy.c */
     int mirrored;   /* 1: u stands for -u: the map has the island's back */
 } Chart;
 

@@ -1,4 +1,4 @@
-/* relax.c - Newton's method on the symmetric Dirichlet energy (energy.c) of an island.
+/* relax.c - Newton's method on the energy of an island (energy.c).
  *
  * A step goes down the projected Hessian, at most 9/10 of the way to the first triangle that would lose its area (the
  * smaller root of det(D + s dD) = 0, Smith & Schaefer 2015), and is halved until the energy falls: no triangle flips, and

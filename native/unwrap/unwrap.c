@@ -4,7 +4,7 @@
  *     metric     three numbers a triangle, of all poses                               metric.c
  *     islands    the map cut along its seams                                          islands.c
  *     start      each as it is, or as a disc where it has flips                       start.c
- *     relax      each to the least symmetric Dirichlet energy                         relax.c, energy.c, system.c
+ *     relax      each to the least stretch, or symmetric Dirichlet energy             relax.c, energy.c, system.c
  *     place      where they were, or packed, areas in proportion to those of the mesh place.c
  *     measure    stretch before and after, over the frames and in the rest            stretch.c
  *
@@ -27,6 +27,8 @@
 #define MOST_STEPS_OF_ALL 10000
 #define MOST_MARGIN 0.1
 
+static const double LIGHT_SHEAR =
+    0.5; /* least price without folds: no flip has a curvature below 0 (energy.c) */
 static const double BEGUN = 0.15, RELAXED = 0.9; /* of the progress */
 
 typedef struct Work {
@@ -127,6 +129,26 @@ static void size_island(Chart *chart) {
     }
 }
 
+/* Where nothing must be stretched by much, shear has no price any more, as long as no fold pays. 0 when the call must end. */
+static int relax_further(Work *work, Chart *chart, double done) {
+    const size_t numbers = 2 * (size_t)chart->points;
+    double *kept = arena_take(&work->call->arena, numbers, sizeof *kept);
+    if (work->call->arena.failed) {
+        return 0;
+    }
+    memcpy(kept, chart->uv, numbers * sizeof *kept);
+    chart->shear = 0;
+    if (energy_resists_folds(chart)) {
+        if (relax(work->call, chart, (int)work->wish->iterations, done, done) < 0) {
+            return 0;
+        }
+        if (!energy_resists_folds(chart)) {
+            memcpy(chart->uv, kept, numbers * sizeof *kept);
+        }
+    }
+    return 1;
+}
+
 static int relax_island(Work *work, int island, Chart *chart) {
     const double all = work->islands.first[work->islands.count], span = RELAXED - BEGUN;
     const double from = BEGUN + span * work->islands.first[island] / all,
@@ -145,8 +167,13 @@ static int relax_island(Work *work, int island, Chart *chart) {
     work->restarted += start == START_ROUND;
     work->left_count += start == START_NONE;
     work->left[island] = start == START_NONE;
-    return start != START_ENDED &&
-           (start == START_NONE || relax(work->call, chart, (int)work->wish->iterations, from, to) >= 0);
+    if (start == START_ENDED || start == START_NONE) {
+        return start == START_NONE;
+    }
+    const int isometric = work->wish->method == OSSIFY_UNWRAP_ISOMETRIC;
+    chart->shear = isometric ? 1 : LIGHT_SHEAR;
+    return relax(work->call, chart, (int)work->wish->iterations, from, to) >= 0 &&
+           (isometric || relax_further(work, chart, to));
 }
 
 static int relax_islands(Work *work) {
@@ -167,21 +194,35 @@ static int relax_islands(Work *work) {
 
 /* ---- what goes out ---- */
 
-static double area_of(const float *uv, int64_t triangles) {
-    double sum = 0;
-    for (int64_t t = 0; t < triangles; t++) {
-        const float *a = uv + 6 * t;
-        sum += 0.5 * fabs(((double)a[2] - (double)a[0]) * ((double)a[5] - (double)a[1]) -
-                          ((double)a[4] - (double)a[0]) * ((double)a[3] - (double)a[1]));
-    }
-    return sum;
+static double area_of_triangle(const float *a) {
+    return 0.5 * fabs(((double)a[2] - (double)a[0]) * ((double)a[5] - (double)a[1]) -
+                      ((double)a[4] - (double)a[0]) * ((double)a[3] - (double)a[1]));
 }
 
-/* Relaxed islands have an area of about 1 in all: theirs becomes what it was. */
+static void write_map(Work *work) {
+    const Islands *islands = &work->islands;
+    for (int c = 0; c < 3 * (int)work->poses->triangle_count; c++) {
+        const double *from = work->uv + 2 * (islands->first_point[work->island[c / 3]] + islands->point[c]);
+        work->out[2 * c] = (float)from[0];
+        work->out[2 * c + 1] = (float)from[1];
+    }
+}
+
+/* By how much relaxed islands grow, for the map they make to be as large as it was. */
+static double scale_back(const Work *work) {
+    double was = 0, is = 0;
+    for (int64_t t = 0; t < work->poses->triangle_count; t++) {
+        if (!work->left[work->island[t]]) {
+            was += area_of_triangle(work->wish->uv + 6 * t);
+            is += area_of_triangle(work->out + 6 * t);
+        }
+    }
+    return was > 0 && is > 0 ? sqrt(was / is) : 1;
+}
+
 static void place_islands_back(Work *work) {
     const Islands *islands = &work->islands;
-    const double area = area_of(work->wish->uv, work->poses->triangle_count),
-                 scale = area > 0 ? sqrt(area) : 1;
+    const double scale = scale_back(work);
     for (int i = 0; i < islands->count; i++) {
         const int first = islands->first_point[i], points = islands->first_point[i + 1] - first;
         if (work->left[i]) {
@@ -198,15 +239,6 @@ static int place_islands(Work *work) {
     }
     place_islands_back(work);
     return 1;
-}
-
-static void write_map(Work *work) {
-    const Islands *islands = &work->islands;
-    for (int c = 0; c < 3 * (int)work->poses->triangle_count; c++) {
-        const double *from = work->uv + 2 * (islands->first_point[work->island[c / 3]] + islands->point[c]);
-        work->out[2 * c] = (float)from[0];
-        work->out[2 * c + 1] = (float)from[1];
-    }
 }
 
 /* Nothing can fail any more. */
@@ -233,7 +265,11 @@ static void give_answer(Work *work, ossify_unwrapped *answer) {
 
 static int solve(Work *work) {
     if (work->wish->iterations > 0) {
-        if (!relax_islands(work) || !place_islands(work)) {
+        if (!relax_islands(work)) {
+            return 0;
+        }
+        write_map(work); /* as large as they came out */
+        if (!place_islands(work)) {
             return 0;
         }
         write_map(work);
@@ -258,7 +294,7 @@ int unwrap_refuses(const ossify_request *request, ossify_info *info) {
                    MOST_MARGIN);
     }
     return sentence_bad_array(info, "unwrapping.uv", wish->uv, sizeof(float), "[triangle_count][3][2]") ||
-           sentence_bad_range(info, "unwrapping.method", wish->method, OSSIFY_UNWRAP_ISOMETRIC,
+           sentence_bad_range(info, "unwrapping.method", wish->method, OSSIFY_UNWRAP_STRETCH,
                               OSSIFY_UNWRAP_CONFORMAL) ||
            sentence_bad_range(info, "unwrapping.place", wish->place, OSSIFY_UNWRAP_KEPT,
                               OSSIFY_UNWRAP_PACKED) ||

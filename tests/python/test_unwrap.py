@@ -37,7 +37,7 @@ def sheet():
 
 def test_the_defaults_are_the_header_s():
     wish = native.Unwrapping()
-    assert (wish.method, wish.place, wish.iterations, wish.with_rest) == ("isometric", "kept", 50, False)
+    assert (wish.method, wish.place, wish.iterations, wish.with_rest) == ("stretch", "kept", 50, False)
     assert wish.margin == 0.005
 
 

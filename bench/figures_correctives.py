@@ -95,7 +95,7 @@ def flexible(bench):
 
 
 def articulated(bench):
-    """Joints that hold, with correctives, against bones that are free, without."""
+    """Joints that hold, with correctives and weights that suit them, against free bones without."""
     rows = []
     for name, bones in bench.rows(ARTICULATED):
         sequence = bench.sequence(name)
@@ -104,7 +104,9 @@ def articulated(bench):
         skeleton = native.connect(rig, sequence.triangles)
         poses = sequence.rest, sequence.frames, sequence.triangles
         rig, _, held = native.articulate(*poses, rig, skeleton, settings)
-        _, info, more = corrected(sequence, rig, solve_rest=False)
+        stay = np.ones(rig.transforms.shape[:2], np.uint8)
+        rig = dataclasses.replace(rig, held_transforms=stay)
+        _, info, more = corrected(sequence, rig, solve_rest=True, refine=True)
         row = row_of(name, bones, held, info, (took, more))
         rows.append({**row, "free": free.erms, "ratio": info.erms / free.erms})
     return rows
@@ -136,6 +138,17 @@ def turns_of(transforms, parents):
     return found
 
 
+def shifts_of(transforms, parents, pivots):
+    """[f][b][3] M(parent)^-1 M(bone) p~ - p"""
+    found = np.zeros((*transforms.shape[:2], 3))
+    for bone, parent in enumerate(parents):
+        if parent >= 0:
+            above, own, p = transforms[:, parent], transforms[:, bone], pivots[bone]
+            moved = own[..., :3] @ p + own[..., 3] - above[..., 3]
+            found[:, bone] = np.linalg.solve(above[..., :3], moved[..., None])[..., 0] - p
+    return found
+
+
 def held_out_row(sequence, name, bones, count, how):
     frames = sequence.frames[:count]
     test = left_out(len(frames), how)
@@ -143,9 +156,11 @@ def held_out_row(sequence, name, bones, count, how):
     poses = sequence.rest, train, sequence.triangles
     settings = native.Settings(bones=bones, threads=1)
     rig, _ = native.decompose(*poses, settings)
-    parents = native.connect(rig, sequence.triangles).parents
+    skeleton = native.connect(rig, sequence.triangles)
+    parents = skeleton.parents
     began = time.process_time()
-    driven_rig, driven, _ = native.drive(*poses, rig, parents, native.Driving(count=RANK), settings)
+    wish = native.Driving(count=RANK)
+    driven_rig, driven, _ = native.drive(*poses, rig, parents, wish, settings, skeleton.joints)
     took = time.process_time() - began
     keyed, _, _ = native.correct(*poses, rig, native.Correction(count=RANK), settings)
     fixed = dataclasses.replace(settings, rest_mode="fixed")
@@ -154,6 +169,8 @@ def held_out_row(sequence, name, bones, count, how):
     given = dataclasses.replace(tracked.released(), fields=keyed.fields)
     _, _, oracle = native.correct(*there, given, native.Correction(count=RANK), settings)
     values = np.einsum("fbi,nbi->fn", turns_of(tracked.transforms, parents), driven.map)
+    shifts = shifts_of(tracked.transforms, parents, skeleton.joints)
+    values += np.einsum("fbi,nbi->fn", shifts, driven.shifts)
     values = np.clip(values, driven_rig.coefficients.min(axis=0), driven_rig.coefficients.max(axis=0))
     shown = dataclasses.replace(tracked.released(), fields=driven_rig.fields, coefficients=values)
     error = native.evaluate(*there[:2], shown, replay=False).erms

@@ -449,6 +449,9 @@ typedef struct ossify_driving {
     int64_t joint_count;    /* of fields of one joint each, likewise; 20 */
     int64_t form;           /* OSSIFY_DRIVEN_FOUND */
     const int32_t *parents; /* [bones], -1 at a root */
+    const double
+        *pivots; /* [bones][3] in the rest, where a bone turns about its parent: how far it shifts from there
+                             * may drive fields of all joints; NULL: turns alone drive */
 } ossify_driving;
 
 /* Of ossify_drive. Arrays may be NULL. The errors are E_RMS of frames that were left out, a block at a time; -1 when
@@ -460,6 +463,8 @@ typedef struct ossify_driven {
     double *
         map; /* [rig.corrective_capacity][bones][9] coefficient = sum of map times the entries of R - I, row-major,
                       * with R = R(parent)^-1 R(bone) of the transforms; roots have none */
+    double *
+        shifts; /* [rig.corrective_capacity][bones][3] and of them times M(parent)^-1 M(bone) p~ - p, p the pivot */
     double bare_erms;   /* without fields */
     double keyed_erms;  /* with the best coefficients for fields that all joints would drive */
     double whole_erms;  /* with coefficients driven by all joints */

@@ -36,6 +36,7 @@ def _body(built: Built, motion: Motion, rig: native.Rig, options: Options) -> co
         dataclasses.replace(rig.released(), transforms=np.ascontiguousarray(moved[:, :-1, :3])),
         built.bones,
         standing.parents_of(armature, built.bones),
+        standing.heads_of(armature, built.bones),
         moved[:, -1],
         native.Settings(bones=rig.bones, influences=options.most_influences, threads=options.threads),
         motion,

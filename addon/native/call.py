@@ -461,19 +461,26 @@ class Folds:
 class Following:
     """The wishes for drivers and what comes of them: structs, and the arrays they point into."""
 
-    def __init__(self, call: Call, driving: Driving, parents):
+    def __init__(self, call: Call, driving: Driving, parents, pivots):
         room, bones = max(call.rig.corrective_capacity, 1), call.rig.bones
-        self.joints, self.map = np.full(room, -1, np.int32), np.zeros((room, bones, 9))
+        self.joints = np.full(room, -1, np.int32)
+        self.map, self.shifts = np.zeros((room, bones, 9)), np.zeros((room, bones, 3))
         self.parents = as_array("parents", parents, np.int32, "b", (bones,))
         self.options = driving.struct()
         self.options.parents = address(self.parents)
-        self.result = header.sized(header.Driven, joints=address(self.joints), map=address(self.map))
+        if pivots is not None:
+            self.pivots = as_array("pivots", pivots, np.float64, "bx", (bones, 3))
+            self.options.pivots = address(self.pivots)
+        self.result = header.sized(
+            header.Driven, joints=address(self.joints), map=address(self.map), shifts=address(self.shifts)
+        )
 
     def answer(self, count: int) -> Driven:
         found = self.result
         errors = (found.bare_erms, found.keyed_erms, found.whole_erms, found.joints_erms)
         form = header.DRIVEN_FORMS[found.form]
-        return Driven(form, self.joints[:count], self.map[:count], *map(known, errors))
+        arrays = (self.joints[:count], self.map[:count], self.shifts[:count])
+        return Driven(form, *arrays, *map(known, errors))
 
 
 class Crowd:

@@ -337,6 +337,7 @@ class Driving(ctypes.Structure):
         ("joint_count", ctypes.c_int64),
         ("form", ctypes.c_int64),
         ("parents", ctypes.c_void_p),
+        ("pivots", ctypes.c_void_p),
     ]
 
 
@@ -346,6 +347,7 @@ class Driven(ctypes.Structure):
         ("form", ctypes.c_int64),
         ("joints", ctypes.c_void_p),
         ("map", ctypes.c_void_p),
+        ("shifts", ctypes.c_void_p),
         ("bare_erms", ctypes.c_double),
         ("keyed_erms", ctypes.c_double),
         ("whole_erms", ctypes.c_double),

@@ -147,6 +147,7 @@ class Driven(NamedTuple):
     form: str  # "whole": all joints drive every field; "joints": one each
     joints: np.ndarray  # [n] the bone whose joint drives a field, -1: all
     map: np.ndarray  # [n][b][9] coefficient = sum of map times the entries of R(parent)^-1 R(bone) - I
+    shifts: np.ndarray  # [n][b][3] and of shifts times M(parent)^-1 M(bone) p~ - p, p a bone's pivot
     bare_erms: float | None  # without fields; None: there are too few frames to leave any out
     keyed_erms: float | None  # with the best coefficients
     whole_erms: float | None

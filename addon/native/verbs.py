@@ -336,17 +336,19 @@ def drive(
     parents,
     driving: Driving | None = None,
     settings: Settings | None = None,
+    pivots=None,
 ) -> Call:
     """The rig with correctives that follow the bones, how they do, and what that is worth on frames left out.
 
-    parents [b], -1 at a root. The rig's coefficients are those that its transforms drive.
+    parents [b], -1 at a root; pivots [b][3], where bones turn: how they shift from there may drive, too.
+    The rig's coefficients are those that its transforms drive.
     """
     driving = noun("driving", driving, Driving, optional=True)
     call = Call(rest, frames, triangles, settings)
     counts = (whole(name, getattr(driving, name), "driving.") for name in ("count", "joint_count"))
     room = min(max(*counts, 0), header.MAX_CORRECTIVES)
     call.make_room(_whole(rig, "can be driven").bare(), correctives=room)
-    call.following = Following(call, driving, parents)
+    call.following = Following(call, driving, parents, pivots)
     call.options, call.result = call.following.options, call.following.result
     return call
 

@@ -67,6 +67,7 @@ def body_of(
         rig,
         names,
         above,
+        standing.heads_of(armature, names),
         moved[:, -1],
         subject.settings(len(names), rig.influence_bones.shape[1]),
         subject,

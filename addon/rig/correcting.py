@@ -43,6 +43,7 @@ class Body:
     rig: native.Rig
     bones: list[str]
     parents: np.ndarray  # [b], -1: none that deforms
+    heads: np.ndarray  # [b][3] at rest, in the armature's space
     root: np.ndarray | None  # [f][4][4] of the bone that carries all; None: it says nothing
     settings: native.Settings
     owner: object  # check_sources() refuses when what all this was read from is gone
@@ -125,7 +126,9 @@ def _drive(body: Body, count: int, first: float, last: float) -> Generator[Step,
     most = min(JOINT_KEYS * count, native.MAX_CORRECTIVES)
     driving = native.Driving(count=count, joint_count=most)
     settings = dataclasses.replace(body.settings, bones=rig.bones)
-    job = native.Job.start(native.drive, *_less_held(body), rig, parents, driving, settings)
+    pivots = np.zeros((rig.bones, 3))
+    pivots[: len(body.heads)] = body.heads
+    job = native.Job.start(native.drive, *_less_held(body), rig, parents, driving, settings, pivots)
     return (yield from watch(job, body.owner, first, last))
 
 
@@ -192,7 +195,8 @@ def _driven(body: Body, found: tuple) -> Found:
         f" On frames left out {error:.3g}, {driven.bare_erms:.3g} without, {driven.keyed_erms:.3g} if keyed:"
         f" {100 * share_kept(driven):.0f} % of the gain. {_size(body, len(names))}.{_held_words(body)}"
     )
-    shapes = Shapes(names, rig.fields, rig.coefficients, driven.map[:, : len(body.bones)])
+    bones = slice(len(body.bones))
+    shapes = Shapes(names, rig.fields, rig.coefficients, driven.map[:, bones], driven.shifts[:, bones])
     return Found(shapes, note, None if body.held is None else body.held.values)
 
 

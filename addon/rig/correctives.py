@@ -34,6 +34,7 @@ class Shapes:
     fields: np.ndarray  # [n][v][3] in the armature's space
     values: np.ndarray  # [f][n]
     map: np.ndarray | None = None  # [n][b][9] of turns of the bones; None: keyed
+    shifts: np.ndarray | None = None  # [n][b][3] and of their shifts; None: of turns alone
 
 
 @dataclasses.dataclass(frozen=True)
@@ -231,7 +232,8 @@ def put(armature, meshes: list, slices: list[slice], shapes: Shapes, bones: list
     if shapes.map is not None:
         at = [armature.data.bones.keys().index(name) for name in bones]
         rests = matrices_of(armature.data.bones, "matrix_local")[at][:, :3, :3]
-        for name, form in zip(shapes.names, drivers.forms(shapes.map, rests), strict=True):
+        forms = drivers.forms(shapes.map, rests, shapes.shifts)
+        for name, form in zip(shapes.names, forms, strict=True):
             drivers.turn(armature, name, form, bones)
     known = record.correctives_marks.splitlines()
     known = known if len(known) == len(held) else _marks(armature, meshes, held).splitlines()

@@ -1,4 +1,4 @@
-"""Properties that follow how bones are turned, without a script.
+"""Properties that follow how bones are turned and moved, without a script.
 
 With Q a bone's rest rotation in the armature and D = R(q) - I what it is turned by from there, where
 q = (w, x, y, z) is its pose as Blender evaluates it, the library's turn of the bone against its parent is
@@ -7,9 +7,10 @@ Q D Q', so that
     sum_ij W[i][j] (Q D Q')[i][j] = sum_kl (Q'W Q)[k][l] D[k][l]
 
 is a form of nine products of the quaternion's numbers: whatever way the bone is posed, and on either side of
-the sphere. An expression of one or two bones fits into what Blender takes; more are summed through properties
-beside it. All of them are of the kind that Blender evaluates by itself: a file that is opened where scripts
-are not trusted, or without the extension, works as well.
+the sphere. By how much its head has left its place beside the parent is Q l, l its location, so that s'Q l
+takes three numbers more. An expression of one or two bones fits into what Blender takes; more are summed
+through properties beside it. All of them are of the kind that Blender evaluates by itself: a file that is
+opened where scripts are not trusted, or without the extension, works as well.
 """
 
 from __future__ import annotations
@@ -19,12 +20,13 @@ import numpy as np
 
 _LONGEST_EXPRESSION = 250  # characters of an expression; Blender takes 255
 _LEAST = 1e-7  # of the largest number of a map: what is less is left out
-_LETTERS = ("wxyz", "abcd")  # the quaternions of the bones in an expression
-_CHANNELS = ("ROT_W", "ROT_X", "ROT_Y", "ROT_Z")
+_LETTERS = ("wxyzijk", "abcdfgh")  # the quaternions and locations of the bones in an expression
+_CHANNELS = ("ROT_W", "ROT_X", "ROT_Y", "ROT_Z", "LOC_X", "LOC_Y", "LOC_Z")
 
 
-def forms(weights: np.ndarray, rests: np.ndarray) -> np.ndarray:
-    """[...][b][9] maps of turns, [b][3][3] rest rotations -> [...][b][9] of xx xy xz wx yy yz wy zz wz"""
+def forms(weights: np.ndarray, rests: np.ndarray, shifts: np.ndarray | None = None) -> np.ndarray:
+    """[...][b][9] maps of turns, [b][3][3] rest rotations, [...][b][3] maps of shifts
+    -> [...][b][12] of xx xy xz wx yy yz wy zz wz and the location"""
     w = weights.reshape(*weights.shape[:-1], 3, 3)
     m = np.einsum("bik,...bij,bjl->...bkl", rests, w, rests)
     diagonal = np.einsum("...ii->...i", m)
@@ -41,7 +43,8 @@ def forms(weights: np.ndarray, rests: np.ndarray) -> np.ndarray:
         -rest[..., 2],
         turned[..., 1, 0],
     )
-    return 2 * np.stack(columns, -1)
+    places = np.zeros_like(w[..., 0]) if shifts is None else np.einsum("bik,...bi->...bk", rests, shifts)
+    return np.concatenate([2 * np.stack(columns, -1), places], -1)
 
 
 def _sum(numbers, letters: str) -> str:
@@ -54,14 +57,15 @@ def _sum(numbers, letters: str) -> str:
 
 
 def expression(form: np.ndarray, letters: str) -> str:
-    """[9] as an expression; empty: it is 0"""
-    w, x, y, z = letters
-    parts = ((x, _sum(form[:4], x + y + z + w)), (y, _sum(form[4:7], y + z + w)), (z, _sum(form[7:], z + w)))
-    return "+".join(f"{letter}*({words})" for letter, words in parts if words)
+    """[12] as an expression; empty: it is 0"""
+    w, x, y, z = letters[:4]
+    parts = ((x, _sum(form[:4], x + y + z + w)), (y, _sum(form[4:7], y + z + w)), (z, _sum(form[7:9], z + w)))
+    turned = [f"{letter}*({words})" for letter, words in parts if words]
+    return "+".join([*turned, *filter(None, [_sum(form[9:], letters[4:])])])
 
 
 def expressions(form: np.ndarray) -> list[tuple[str, list[int]]]:
-    """[b][9] as expressions to be summed, each with its bones in the order of their letters"""
+    """[b][12] as expressions to be summed, each with its bones in the order of their letters"""
     form = np.where(np.abs(form) > _LEAST * np.abs(form).max(initial=0), form, 0.0)
     found: list[tuple[str, list[int]]] = []
     for bone in np.flatnonzero(form.any(axis=1)).tolist():
@@ -117,6 +121,8 @@ def _turn(armature, name: str, words: str, bones: list[str]) -> None:
     driver = _new(armature, path_of(name), "SCRIPTED")
     for bone, letters in zip(bones, _LETTERS, strict=False):
         for letter, channel in zip(letters, _CHANNELS, strict=True):
+            if letter not in words:
+                continue
             variable = driver.variables.new()
             variable.name, variable.type = letter, "TRANSFORMS"
             target = variable.targets[0]
@@ -133,7 +139,7 @@ def helpers_of(armature, name: str) -> list[str]:
 
 
 def turn(armature, name: str, form: np.ndarray, bones: list[str]) -> None:
-    """A property of the armature, which is there, becomes what [b][9] makes of how these bones are turned."""
+    """A property of the armature, which is there, becomes what [b][12] makes of how bones have moved."""
     found = expressions(form)
     if len(found) < 2:
         words, which = found[0] if found else ("0", [])

@@ -24,6 +24,7 @@ from ..skeleton import joints
 from . import actions
 from .build import Built
 
+_FAIR_PATCH = 200  # vertices a bone; with fewer, fairness is weaker (docs/decomposition.md)
 _REPLAYED = 4_000_000  # positions replayed by the library at a time, in whole frames: some 50 MB
 _KIND_WORDS = {"ball": "ball", "hinge": "hinge", "stiff": "stiff", "loose": "guessed"}
 
@@ -311,7 +312,8 @@ class Measuring:
     def __init__(self, motion: Motion, rig: Rig, fairness: float = 0.0):
         frames, vertices = motion.frames.shape[:2]
         self._edges, self._steps = surface.edges(motion.triangles), 0.0
-        self._tie = fairness * vertices / max(2 * len(self._edges), 1)  # fairness / mean number of neighbours
+        strength = fairness * min(1.0, vertices / (_FAIR_PATCH * rig.bones))  # as the library weighs it
+        self._tie = strength * vertices / max(2 * len(self._edges), 1)  # strength / mean number of neighbours
         self.motion, self.rig, self.row = motion, rig, 0
         self._distances = np.empty((frames, vertices), np.float32)
         self._replayed, self._moved = np.empty((vertices, 3)), 0.0

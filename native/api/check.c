@@ -54,8 +54,8 @@ _Static_assert(sizeof(ossify_fusion) == 2 * 8, "no padding");
 _Static_assert(sizeof(ossify_groups) == 3 * 8, "no padding");
 _Static_assert(sizeof(ossify_conduct) == 10 * 8, "no padding");
 _Static_assert(sizeof(ossify_request) == 10 * 8, "no padding");
-_Static_assert(sizeof(ossify_driving) == 5 * 8, "no padding");
-_Static_assert(sizeof(ossify_driven) == 8 * 8, "no padding");
+_Static_assert(sizeof(ossify_driving) == 6 * 8, "no padding");
+_Static_assert(sizeof(ossify_driven) == 9 * 8, "no padding");
 
 /* ---- structs, settings, pointers ---- */
 

@@ -1,5 +1,5 @@
-/* drive.c - correctives whose coefficients follow from how the bones are turned, c[f] = W'phi[f] (turns.c), so that they
- * also serve poses that nobody observed.
+/* drive.c - correctives whose coefficients follow from how the bones are turned and shifted, c[f] = W'phi[f] (turns.c), so
+ * that they also serve poses that nobody observed.
  *
  * Two forms. Whole: fields as correct.c would find them, every one driven by all joints; it serves motions like the ones
  * it has seen. By joints: each field acts around one joint and is driven by that joint alone; it also serves others, but
@@ -9,8 +9,9 @@
  *   whole      keyed fields -> map to their coefficients (map.c) -> fields for the driven coefficients (layer.c)
  *   by joints  modes around joints (modes.c) -> fields, map, fields, map, ... each the optimum of the other
  *
- * What a form is worth, and its ridge, is judged on frames that it has not seen: blocks of them are left out in turn,
- * fields and maps solved without them on a sample of the vertices, and the error of these frames summed. */
+ * What a form is worth, its ridge, and whether shifts help, is judged on frames that it has not seen: blocks of them are
+ * left out in turn, fields and maps solved without them on a sample of the vertices, and the error of these frames
+ * summed. */
 #include "correct/drive.h"
 
 #include <math.h>
@@ -24,16 +25,17 @@ enum {
     FORMS = 2,
     FOLDS = 4,
     FOLD_BLOCKS = 3, /* of frames that a fold leaves out */
-    DRIVE_RIDGES = 4,
+    TURN_TRIES = 4,  /* by turns alone */
+    DRIVE_TRIES = 7,
     DRIVE_SAMPLE = 128, /* blocks of vertices on which forms are judged */
     KEYED_ROUNDS = 3,
     JOINT_ROUNDS = 3
 };
 
 /* Of the frames: from what hardly follows to what follows every turn. */
-static const double TURN_RIDGES[DRIVE_RIDGES] = {1e-1, 1e-2, 1e-3, 1e-4};
+static const double TRIED_RIDGES[DRIVE_TRIES] = {1e-1, 1e-2, 1e-3, 1e-4, 1e-1, 1e-2, 1e-3};
 static const double NEARLY_LEAST = 1.05; /* of the least squared error */
-static const int UNTRIED_RIDGE = 1;      /* where there are too few frames to leave any out */
+static const int UNTRIED = 1;            /* where there are too few frames to leave any out */
 
 typedef struct Drive {
     Call *call;
@@ -41,12 +43,13 @@ typedef struct Drive {
     Skin skin;
     Turns turns;
     Support support;
-    uint8_t *blind;                     /* [frames] */
-    double *driven;                     /* [most fields][wide] in all frames, also those that are left out */
-    double *map;                        /* [most fields][rows] */
-    double *wanted;                     /* [most fields][wide] */
-    double judged[FORMS][DRIVE_RIDGES]; /* squared errors of frames that were left out */
-    double bare, keyed;                 /* likewise without fields, and with the best coefficients */
+    uint8_t *blind;                    /* [frames] */
+    double *driven;                    /* [most fields][wide] in all frames, also those that are left out */
+    double *map;                       /* [most fields][rows] */
+    double *wanted;                    /* [most fields][wide] */
+    double judged[FORMS][DRIVE_TRIES]; /* squared errors of frames that were left out */
+    double bare, keyed;                /* likewise without fields, and with the best coefficients */
+    int numbers;                       /* of turns and shifts; turns.rows says which are at hand */
 } Drive;
 
 static int count_of(const Drive *d, int form) {
@@ -110,22 +113,29 @@ static int key_layer(const Drive *d, Layer *layer) {
     return 1;
 }
 
-static int train_whole(const Drive *d, Layer *layer, double ridge) {
-    if (!map_fit_columns(d->call, layer, &d->turns, d->wanted, ridge, d->map)) {
+/* How many there are to try: shifts are for all joints at once. */
+static int tries_of(const Drive *d, int form) {
+    return form == OSSIFY_DRIVEN_WHOLE && d->numbers > d->turns.turned ? DRIVE_TRIES : TURN_TRIES;
+}
+
+static int train_whole(Drive *d, Layer *layer, int try) {
+    d->turns.rows = try < TURN_TRIES ? d->turns.turned : d->numbers;
+    if (!map_fit_columns(d->call, layer, &d->turns, d->wanted, TRIED_RIDGES[try], d->map)) {
         return 0;
     }
     drive_layer(d, layer);
     return layer_sweep(d->call, layer, 0);
 }
 
-static int train_joints(const Drive *d, Layer *layer, const Modes *modes, double ridge) {
+static int train_joints(Drive *d, Layer *layer, const Modes *modes, int try) {
+    d->turns.rows = d->turns.turned;
     memcpy(layer->coefficient, modes->coefficient,
            (size_t)modes->count * (size_t)d->skin.wide * sizeof(double));
     memset(layer->known, 0, (size_t)modes->count);
     layer_normalise(layer);
     int made = layer_sweep(d->call, layer, 0);
     for (int round = 0; round < JOINT_ROUNDS && made; round++) {
-        made = map_fit_joints(d->call, layer, &d->turns, modes->joint, ridge, d->map);
+        made = map_fit_joints(d->call, layer, &d->turns, modes->joint, TRIED_RIDGES[try], d->map);
         if (made) {
             drive_layer(d, layer);
             made = layer_sweep(d->call, layer, 0);
@@ -154,8 +164,8 @@ static int judge_whole(Drive *d, int step) {
     d->bare += layer_error(&layer, d->driven, 1);
     d->keyed += keyed;
     int made = keyed >= 0;
-    for (int i = 0; i < DRIVE_RIDGES && made; i++) {
-        made = train_whole(d, &layer, TURN_RIDGES[i]);
+    for (int i = 0; i < tries_of(d, OSSIFY_DRIVEN_WHOLE) && made; i++) {
+        made = train_whole(d, &layer, i);
         d->judged[OSSIFY_DRIVEN_WHOLE][i] += made ? layer_error(&layer, d->driven, 1) : 0;
     }
     return made;
@@ -165,8 +175,8 @@ static int judge_joints(Drive *d, int step) {
     Modes modes;
     Layer layer;
     int made = start_layer(d, OSSIFY_DRIVEN_JOINTS, d->blind, step, &modes, &layer);
-    for (int i = 0; i < DRIVE_RIDGES && made; i++) {
-        made = train_joints(d, &layer, &modes, TURN_RIDGES[i]);
+    for (int i = 0; i < tries_of(d, OSSIFY_DRIVEN_JOINTS) && made; i++) {
+        made = train_joints(d, &layer, &modes, i);
         d->judged[OSSIFY_DRIVEN_JOINTS][i] += made ? layer_error(&layer, d->driven, 1) : 0;
     }
     return made;
@@ -189,16 +199,17 @@ static int judge_forms(Drive *d) {
 
 /* ---- the answer */
 
-/* The strongest whose error is nearly the least: what frames of the same motion do not decide, others may need. */
-static int best_ridge(const Drive *d, int form) {
+/* The first whose error is nearly the least, turns alone and the strongest ridge before others: what frames of the same
+ * motion do not decide, others may need. */
+static int best_try(const Drive *d, int form) {
     double least = d->bare;
     if (d->skin.frames < 2) {
-        return UNTRIED_RIDGE;
+        return UNTRIED;
     }
-    for (int i = 0; i < DRIVE_RIDGES; i++) {
+    for (int i = 0; i < tries_of(d, form); i++) {
         least = fmin(least, d->judged[form][i]);
     }
-    for (int i = 0; i < DRIVE_RIDGES; i++) {
+    for (int i = 0; i < tries_of(d, form); i++) {
         if (d->judged[form][i] <= NEARLY_LEAST * least) {
             return i;
         }
@@ -207,7 +218,7 @@ static int best_ridge(const Drive *d, int form) {
 }
 
 static double best_error(const Drive *d, int form) {
-    return d->judged[form][best_ridge(d, form)];
+    return d->judged[form][best_try(d, form)];
 }
 
 static int chosen_form(const Drive *d) {
@@ -231,6 +242,17 @@ static void scale_map(const Drive *d, const Layer *layer, int n) {
     }
 }
 
+static void write_map(const Drive *d, const double *map, size_t n, ossify_driven *driven) {
+    const size_t turned = (size_t)d->turns.turned, shifted = SHIFT_NUMBERS * (size_t)d->skin.bones;
+    if (driven->map) {
+        memcpy(driven->map + n * turned, map, turned * sizeof(double));
+    }
+    for (size_t i = 0; i < shifted && driven->shifts; i++) {
+        driven->shifts[n * shifted + i] =
+            d->turns.rows > d->turns.turned ? map[turned + i] * turns_shift_unit(&d->skin) : 0;
+    }
+}
+
 static void write_answer(const Drive *d, const Layer *layer, const Modes *modes, int *source, ossify_rig *rig,
                          ossify_driven *driven) {
     const size_t wide = (size_t)d->skin.wide, rows = (size_t)d->turns.rows;
@@ -246,9 +268,7 @@ static void write_answer(const Drive *d, const Layer *layer, const Modes *modes,
         if (driven->joints) {
             driven->joints[n] = modes->joint[source[n]];
         }
-        if (driven->map) {
-            memcpy(driven->map + (size_t)n * rows, d->map + (size_t)source[n] * rows, rows * sizeof(double));
-        }
+        write_map(d, d->map + (size_t)source[n] * rows, (size_t)n, driven);
     }
 }
 
@@ -265,15 +285,15 @@ static double judged_erms(const Drive *d, double squared) {
 
 static int answer(Drive *d, ossify_rig *rig, ossify_driven *driven) {
     const int form = chosen_form(d);
-    const double ridge = TURN_RIDGES[best_ridge(d, form)];
+    const int best = best_try(d, form);
     Modes modes;
     Layer layer;
     int *source = arena_take(&d->call->arena, OSSIFY_MAX_CORRECTIVES, sizeof(int));
     if (!source || !start_layer(d, form, NULL, 1, &modes, &layer)) {
         return 0;
     }
-    const int made = form == OSSIFY_DRIVEN_JOINTS ? train_joints(d, &layer, &modes, ridge)
-                                                  : key_layer(d, &layer) && train_whole(d, &layer, ridge);
+    const int made = form == OSSIFY_DRIVEN_JOINTS ? train_joints(d, &layer, &modes, best)
+                                                  : key_layer(d, &layer) && train_whole(d, &layer, best);
     if (!made || call_poll(d->call, 0.95)) {
         return 0;
     }
@@ -291,14 +311,15 @@ static int prepare(Drive *d, const ossify_poses *poses, const ossify_rig *rig) {
     const size_t most =
         (size_t)(d->wish->count > d->wish->joint_count ? d->wish->count : d->wish->joint_count);
     if (!skin_make(d->call, poses, rig, &d->skin) ||
-        !turns_make(d->call, &d->skin, d->wish->parents, &d->turns) ||
+        !turns_make(d->call, &d->skin, d->wish->parents, d->wish->pivots, &d->turns) ||
         !support_make(d->call, &d->skin, d->wish->parents, &d->support)) {
         return 0;
     }
+    d->numbers = d->turns.rows;
     d->blind = arena_take(arena, (size_t)d->skin.frames, 1);
     d->driven = arena_take(arena, (most + 1) * (size_t)d->skin.wide, sizeof(double));
     d->wanted = arena_take(arena, (most + 1) * (size_t)d->skin.wide, sizeof(double));
-    d->map = arena_take(arena, (most + 1) * (size_t)d->turns.rows, sizeof(double));
+    d->map = arena_take(arena, (most + 1) * (size_t)d->numbers, sizeof(double));
     return !arena->failed && !call_poll(d->call, 0.1);
 }
 

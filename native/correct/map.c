@@ -1,12 +1,12 @@
-/* map.c - the linear map from turns phi to coefficients c that serves the frames seen best.
+/* map.c - the linear map from turns and shifts phi to coefficients c that serves the frames seen best.
  *
  * Of all joints at once, field by field, by conjugate gradients (Hestenes and Stiefel 1952), since there may be more
- * turns than frames:
+ * numbers than frames:
  *
  *     min_w  sum_f (w'phi[f] - c[f])^2 + ridge F |w|^2
  *
- * With one joint a field, all fields together, for then they cannot be normalised to be independent, and from the sums
- * of the layer, so that it is the error of the surface that falls:
+ * With one joint a field, by turns alone, all fields together, for then they cannot be normalised to be independent, and
+ * from the sums of the layer, so that it is the error of the surface that falls:
  *
  *     min_w  sum_f c'A c - 2 c'b + ridge sum_n (sum_f A[n][n]) |w[n]|^2,     c[n] = w[n]'phi[joint n] */
 #include "correct/map.h"

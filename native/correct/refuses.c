@@ -1,4 +1,5 @@
 /* refuses.c - corrections and drivers that cannot be. */
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 
@@ -93,6 +94,25 @@ int correct_refuses(const ossify_request *request, ossify_info *info) {
            bad_held_coefficients(info, request);
 }
 
+static int bad_pivots(ossify_info *info, const ossify_driving *driving, int64_t bones) {
+    if (driving->pivots == NULL) {
+        return 0;
+    }
+    if (sentence_bad_array(info, "driving.pivots", driving->pivots, sizeof(double), "[bones][3]")) {
+        return 1;
+    }
+    for (int64_t i = 0; i < 3 * bones; i++) {
+        if (!(fabs(driving->pivots[i]) <= (double)FLT_MAX)) {
+            return BAD(info,
+                       "driving.pivots: number %d of bone %" PRId64
+                       " is not finite or does not fit into a float: leave pivots out, or give the joints of "
+                       "the rest",
+                       (int)(i % 3), i / 3);
+        }
+    }
+    return 0;
+}
+
 int correct_refuses_drive(const ossify_request *request, ossify_info *info) {
     const ossify_driving *driving = request->options;
     const ossify_driven *driven = request->result;
@@ -104,6 +124,8 @@ int correct_refuses_drive(const ossify_request *request, ossify_info *info) {
            sentence_bad_array(info, "driving.parents", driving->parents, sizeof(int32_t), "[bones]") ||
            bad_option(info, "driven.joints", driven->joints, sizeof(int32_t)) ||
            bad_option(info, "driven.map", driven->map, sizeof(double)) ||
+           bad_option(info, "driven.shifts", driven->shifts, sizeof(double)) ||
+           bad_pivots(info, driving, request->rig->bones) ||
            sentence_bad_parents(info, "driving", driving->parents, request->rig->bones) ||
            ((driving->count > room || driving->joint_count > room) &&
             BAD(info,

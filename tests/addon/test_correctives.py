@@ -70,7 +70,7 @@ def bpy_axes():
 
 
 @pytest.mark.parametrize("mode", ["QUATERNION", "XYZ", "AXIS_ANGLE"])
-def test_a_form_is_the_map_of_the_turn(mode):
+def test_a_form_is_the_map_of_turn_and_shift(mode):
     """Against rotation matrices, in bones that lie anywhere and are posed in any mode."""
     rng = np.random.default_rng(4)
     armature = scenes.link(bpy.data.objects.new("Bones", bpy.data.armatures.new("Bones")))
@@ -81,10 +81,10 @@ def test_a_form_is_the_map_of_the_turn(mode):
             bone.parent = bones[f"B{number - 1}"] if number else None
     names = [f"B{number}" for number in range(3)]
     rests = np.array([armature.data.bones[name].matrix_local.to_3x3() for name in names])
-    weights = rng.normal(size=(1, 3, 9))
+    weights, shifts = rng.normal(size=(1, 3, 9)), rng.normal(size=(1, 3, 3))
     armature["Sum"] = 0.0
-    drivers.turn(armature, "Sum", drivers.forms(weights, rests)[0], names)
-    assert len(drivers.helpers_of(armature, "Sum")) == 2
+    drivers.turn(armature, "Sum", drivers.forms(weights, rests, shifts)[0], names)
+    assert len(drivers.helpers_of(armature, "Sum")) >= 2
     for curve in armature.animation_data.drivers:
         if curve.driver.type == "SCRIPTED":
             assert curve.driver.is_simple_expression
@@ -103,6 +103,8 @@ def test_a_form_is_the_map_of_the_turn(mode):
             pose.rotation_euler = turn.to_euler(mode)
         own = rests[number] @ np.array(turn.to_matrix()) @ rests[number].T - np.eye(3)
         expected += float((weights[0, number] * own.ravel()).sum())
+        pose.location = rng.normal(size=3)
+        expected += float(shifts[0, number] @ rests[number] @ np.array(pose.location))
     bpy.context.view_layer.update()
     shown = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())["Sum"]
     assert shown == pytest.approx(expected, abs=2e-5)
@@ -137,6 +139,7 @@ def test_bones_that_drive_them_are_not_hung_elsewhere():
         rejoin.rejoin(bpy.context, armature)
 
 
+@pytest.mark.solver
 def test_automatic_adds_none_where_nothing_is_missed():
     _, armature, _ = arm(bones=12, skeleton="NONE", bone_kind="FLEXIBLE", quality="BEST")
     done = corrected(armature, "AUTO")

@@ -748,7 +748,7 @@ static void scene_way(Scene *s, int way) {
 TEST(correctives_with_every_allocation_refused) {
     for (int way = 0; way < 6; way++) {
         int64_t needed = 1;
-        for (int64_t i = 0; i <= needed && !test_failed(); i++) {
+        for (int64_t i = 0; i <= needed && !test_failed(); i = trial_after(i, needed)) {
             Ledger ledger = {.refuse_at = i};
             Scene s;
             scene_way(&s, way);
@@ -770,7 +770,7 @@ TEST(correctives_with_every_allocation_refused) {
 TEST(correctives_cancelled_at_every_poll) {
     for (int way = 0; way < 5; way++) {
         int64_t polls = 1;
-        for (int64_t i = 0; i <= polls && !test_failed(); i += i < 60 || !SLOW_BUILD ? 1 : 7) {
+        for (int64_t i = 0; i <= polls && !test_failed(); i = trial_after(i, polls)) {
             Watcher watcher = {.cancel_at = i};
             Scene s;
             scene_way(&s, way);

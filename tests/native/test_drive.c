@@ -8,7 +8,7 @@
 #include "synthetic.h"
 #include "test.h"
 
-enum { BONES = 5, FIELDS = 8 };
+enum { BONES = 5, FIELDS = 8, TURNS = 1, SHIFTS = 2 };
 
 typedef struct Scene {
     Synthetic made;
@@ -18,6 +18,7 @@ typedef struct Scene {
     ossify_driven driven;
     int32_t joints[FIELDS];
     double map[FIELDS * BONES * 9];
+    double shifts[FIELDS * BONES * 3];
 } Scene;
 
 /* R(parent)' R(bone) - I of rigid bones */
@@ -32,11 +33,29 @@ static void turn_of(const Scene *s, int64_t f, int b, double phi[9]) {
     }
 }
 
-static double driven_coefficient(const Scene *s, int64_t f, const double *map) {
+/* A(parent)' (M(bone) p~ - t(parent)) - p of rigid bones */
+static void shift_of(const Scene *s, int64_t f, int b, double shift[3]) {
+    const double *own = s->made.truth.transforms + 12 * (f * BONES + b), *p = s->made.skeleton.joints + 3 * b;
+    const double *parent = s->made.truth.transforms + 12 * (f * BONES + s->made.skeleton.parents[b]);
+    for (int i = 0; i < 3; i++) {
+        shift[i] = -p[i];
+        for (int k = 0; k < 3; k++) {
+            const double *row = own + 4 * k;
+            shift[i] += parent[4 * k + i] *
+                        (row[0] * p[0] + row[1] * p[1] + row[2] * p[2] + row[3] - parent[4 * k + 3]);
+        }
+    }
+}
+
+static double driven_coefficient(const Scene *s, int64_t f, const double *map, const double *shifts) {
     double sum = 0;
     for (int b = 0; b < BONES; b++) {
-        double phi[9];
+        double phi[9], shift[3];
         if (s->made.skeleton.parents[b] >= 0) {
+            shift_of(s, f, b, shift);
+            for (int i = 0; i < 3; i++) {
+                sum += shifts[3 * b + i] * shift[i];
+            }
             turn_of(s, f, b, phi);
             for (int i = 0; i < 9; i++) {
                 sum += map[9 * b + i] * phi[i];
@@ -74,14 +93,15 @@ static void replay_truth(Scene *s) {
     }
 }
 
-/* follows: planted coefficients are a map of the turns; else they are drawn by chance. near: each field is that of one
- * joint, and acts on its bone alone. */
+/* follows: planted coefficients are a map of the turns, or, where joints slide, of the shifts; else they are drawn by
+ * chance. near: each field is that of one joint, and acts on its bone alone. */
 static void scene_open(Scene *s, int frames, int follows, int near) {
     SyntheticOptions options = {.shape = SHAPE_TUBE,
                                 .vertices = 400,
                                 .frames = frames,
                                 .bones = BONES,
                                 .jointed = 1,
+                                .stretch = follows == SHIFTS,
                                 .correctives = 2,
                                 .seed = 3};
     memset(s, 0, sizeof *s);
@@ -89,11 +109,14 @@ static void scene_open(Scene *s, int frames, int follows, int near) {
     ossify_rig *truth = &s->made.truth;
     for (int64_t f = 0; f < frames && follows; f++) {
         for (int n = 0; n < 2; n++) {
-            double map[BONES * 9] = {0};
-            for (int i = 0; i < BONES * 9; i++) {
+            double map[BONES * 9] = {0}, shifts[BONES * 3] = {0};
+            for (int i = 0; i < BONES * 9 && follows == TURNS; i++) {
                 map[i] = near && i / 9 != n + 1 ? 0 : sin(3.0 * i + n);
             }
-            truth->coefficients[2 * f + n] = driven_coefficient(s, f, map);
+            for (int i = 0; i < BONES * 3 && follows == SHIFTS; i++) {
+                shifts[i] = 20 * sin(3.0 * i + n);
+            }
+            truth->coefficients[2 * f + n] = driven_coefficient(s, f, map, shifts);
         }
     }
     for (int64_t i = 0; i < 2 * s->made.poses.vertex_count && near; i++) {
@@ -114,7 +137,8 @@ static void scene_open(Scene *s, int frames, int follows, int near) {
     s->driving.count = 2;
     s->driving.joint_count = FIELDS;
     s->driving.parents = s->made.skeleton.parents;
-    s->driven = (ossify_driven){.struct_size = sizeof s->driven, .joints = s->joints, .map = s->map};
+    s->driven = (ossify_driven){
+        .struct_size = sizeof s->driven, .joints = s->joints, .map = s->map, .shifts = s->shifts};
 }
 
 static void scene_close(Scene *s) {
@@ -128,18 +152,19 @@ static int64_t scene_run(Scene *s) {
 }
 
 static void scene_solve(Scene *s) {
+    memset(s->shifts, -1, sizeof s->shifts); /* NAN */
     CHECK_INT(scene_run(s), OSSIFY_CONVERGED);
     CHECK_TEXT(s->answer.info.message, "");
 }
 
-/* The coefficients of every frame are what the map makes of its turns. */
+/* The coefficients of every frame are what the map makes of its turns and shifts. */
 static void check_map(const Scene *s) {
     const ossify_rig *rig = &s->answer.rig;
     for (int64_t n = 0; n < rig->correctives; n++) {
         double most = 0;
         for (int64_t f = 0; f < s->made.poses.frame_count; f++) {
             const double c = rig->coefficients[f * rig->corrective_capacity + n];
-            CHECK_NEAR(driven_coefficient(s, f, s->map + 9 * BONES * n), c, 1e-6);
+            CHECK_NEAR(driven_coefficient(s, f, s->map + 9 * BONES * n, s->shifts + 3 * BONES * n), c, 1e-6);
             most = fmax(most, fabs(c));
         }
         CHECK_NEAR(most, 1, 1e-9);
@@ -165,6 +190,27 @@ TEST(correctives_that_follow_all_joints_come_back) {
     CHECK(s.answer.info.erms < 0.05 * s.driven.bare_erms);
     check_map(&s);
     scene_close(&s);
+}
+
+/* Turns do not tell how far joints have slid. */
+TEST(correctives_that_follow_how_joints_slide_need_pivots) {
+    double without = 0;
+    for (int pivots = 0; pivots < 2; pivots++) {
+        Scene s;
+        scene_open(&s, 60, SHIFTS, 0);
+        s.driving.form = OSSIFY_DRIVEN_WHOLE;
+        s.driving.pivots = pivots ? s.made.skeleton.joints : NULL;
+        scene_solve(&s);
+        test_case("pivots %d", pivots);
+        check_map(&s);
+        without = pivots ? without : s.driven.whole_erms;
+        CHECK(s.driven.keyed_erms < 0.05 * s.driven.bare_erms);
+        CHECK(!pivots || s.driven.whole_erms < fmin(0.2 * s.driven.bare_erms, 0.5 * without));
+        for (int i = 0; i < 3 * BONES && !pivots; i++) {
+            CHECK(s.shifts[i] == 0);
+        }
+        scene_close(&s);
+    }
 }
 
 TEST(correctives_that_follow_one_joint_each_come_back) {
@@ -270,6 +316,7 @@ static void refused(Scene *s, const char *sentence) {
 
 TEST(drivers_that_cannot_be_are_refused) {
     const int32_t circle[BONES] = {-1, 2, 1, 0, 0};
+    const double nowhere[3 * BONES] = {[3 * BONES - 1] = NAN};
     Scene s;
     scene_open(&s, 4, 1, 0);
     s.driving.count = 300;
@@ -285,6 +332,9 @@ TEST(drivers_that_cannot_be_are_refused) {
     s.driving.parents = circle;
     refused(&s, "driving.parents lead from bone 1 in a circle");
     s.driving.parents = s.made.skeleton.parents;
+    s.driving.pivots = nowhere;
+    refused(&s, "driving.pivots: number 2 of bone 4 is not finite");
+    s.driving.pivots = NULL;
     s.answer.rig.correctives = 1;
     refused(&s, "rig.correctives is 1: driven fields are solved anew");
     scene_close(&s);
@@ -292,7 +342,7 @@ TEST(drivers_that_cannot_be_are_refused) {
 
 TEST(drivers_with_every_allocation_refused) {
     int64_t needed = 1;
-    for (int64_t i = 0; i <= needed && !test_failed(); i += i < 60 ? 1 : SLOW_BUILD ? 17 : 3) {
+    for (int64_t i = 0; i <= needed && !test_failed(); i = trial_after(i, needed)) {
         Ledger ledger = {.refuse_at = i};
         Scene s;
         scene_open(&s, 5, 1, 0);
@@ -312,7 +362,7 @@ TEST(drivers_with_every_allocation_refused) {
 
 TEST(drivers_cancelled_at_every_poll) {
     int64_t polls = 1;
-    for (int64_t i = 0; i <= polls && !test_failed(); i += i < 40 || i + 10 > polls ? 1 : polls / 60 | 1) {
+    for (int64_t i = 0; i <= polls && !test_failed(); i = trial_after(i, polls)) {
         Watcher watcher = {.cancel_at = i};
         Scene s;
         scene_open(&s, 5, 1, 0);

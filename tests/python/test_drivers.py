@@ -53,6 +53,21 @@ def test_coefficients_are_what_the_map_makes_of_the_turns(bending, form):
     assert (driven.joints == -1).all() if form == "whole" else (driven.joints > 0).all()
 
 
+def test_pivots_of_joints_that_hold_change_nothing(bending):
+    """What does not shift drives nothing; and their number is checked."""
+    poses, rig, parents = bending
+    wish = native.Driving(count=2, form="whole")
+    still = dataclasses.replace(rig, transforms=rig.transforms.copy())
+    still.transforms[..., 3] = 0
+    found, driven, _ = native.drive(*poses, still, parents, wish, few(), np.zeros((rig.bones, 3)))
+    turned, _, _ = native.drive(*poses, still, parents, wish, few())
+    assert driven.shifts.shape == (len(found.fields), rig.bones, 3)
+    assert not driven.shifts.any()
+    np.testing.assert_array_equal(found.coefficients, turned.coefficients)
+    with pytest.raises(native.OssifyError, match="pivots"):
+        native.drive(*poses, rig, parents, wish, few(), np.zeros((rig.bones, 2)))
+
+
 def test_a_field_that_follows_serves_frames_left_out(bending):
     poses, rig, parents = bending
     _, driven, _ = native.drive(*poses, rig, parents, native.Driving(count=1), few())

@@ -569,21 +569,27 @@ def _info(arguments) -> int:
     return code
 
 
-def _check_flags(flags: list[str]) -> None:
+def _check_flags(ending: str, flags: list[str]) -> None:
     """What every task would be refused for is refused once."""
     parser = make_parser()
-    arguments = parser.parse_args(["convert", "INPUT", "--output", "OUT.blend", *flags])
-    check_limits(parser, options_of(arguments), FIELDS, CONVERT_WORDS)
+    arguments = parser.parse_args(["convert", "INPUT", "--output", f"OUT{ending}", *flags])
+    options = options_of(arguments)
+    _check_armature(parser, arguments, options)
+    check_limits(parser, options, FIELDS, CONVERT_WORDS)
+    check_output(parser, arguments, options.clips in ("TAKES", "SUBJECTS"))
 
 
 def _farm(arguments, flags: list[str]) -> int:
-    _check_flags(flags)
+    flags = command_farm.checked(flags, None)
+    _check_flags(arguments.format, flags)
     return command_farm.farm(arguments, flags)
 
 
 def _sweep(arguments, flags: list[str]) -> int:
+    axis = command_farm.axis_of(arguments)
+    flags = command_farm.checked(flags, axis)
     for value in ranges.values(arguments.values):
-        _check_flags([*flags, f"--{arguments.axis.lstrip('-')}", value])
+        _check_flags(arguments.format, [*flags, f"--{axis}", value])
     return command_farm.sweep(arguments, flags)
 
 

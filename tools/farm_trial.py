@@ -6,6 +6,7 @@ be had and it starts (Debian, as root), with one shot that fails and one that is
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from pathlib import Path
 
 from blenders import bpy_python, fitting
 from cache import ROOT, environment
+from debian import install_packages
 
 MAKE_SHOTS = """
 import sys
@@ -82,7 +84,34 @@ def tasks_in(folder):
     return {task["task"]: task for task in json.loads((folder / "report.json").read_text())["tasks"]}
 
 
-def by_openjd(program, shots, folder):
+def browser():
+    """A Chromium without a window, or None."""
+    names = ("chromium-headless-shell", "chromium", "google-chrome")
+    found = next(filter(None, map(shutil.which, names)), None)
+    return found or (install_packages(names[0]) and shutil.which(names[0])) or None
+
+
+def look_at_page(chromium, page, words, plots, pictures):
+    """As the browser has it: every task is in the table, plots are drawn, pictures have a size."""
+    asked = (
+        "<script>onload = () => document.body.dataset.wide = [...document.images].map(i => i.naturalWidth)"
+    )
+    copy = page.with_name("looked-at.html")
+    text = page.read_text(encoding="utf-8")
+    assert "http" not in text.replace("http://www.w3.org", ""), "the page needs something from elsewhere"
+    copy.write_text(text.replace("</body>", f"{asked}</script></body>"), encoding="utf-8")
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=5000", "--dump-dom"]
+    shown = seen(run(chromium, *flags, copy.as_uri()), "the page in Chromium")
+    copy.unlink()
+    assert all(word in shown for word in words), shown[:2000]
+    wide = re.search(r'data-wide="([\d,]*)"', shown)[1].split(",")
+    assert len(wide) == pictures, wide
+    assert all(int(pixels) > 0 for pixels in wide), wide
+    assert shown.count("<polyline") == plots, shown.count("<polyline")
+    print(f"Chromium: {page.parent.name}/{page.name}, {pictures} pictures and {plots} plots drawn")
+
+
+def by_openjd(program, shots, folder, chromium):
     openjd = [environment("farm").parent / "openjd"]
     flags = ["--", "--bones", "3", "--quality", "draft"]
     out = folder / "farm"
@@ -96,6 +125,8 @@ def by_openjd(program, shots, folder):
     assert (out / "arm.glb").exists()
     assert (out / "pictures" / "arm.png").exists()
     print("openjd: 3 shots, 1 of them damaged: 2 rigs, 1 sentence, 1 page")
+    if chromium:
+        look_at_page(chromium, out / "report.html", ["arm", "leg", "broken", "damaged"], 2, 2)
     out = folder / "sweep"
     words = ["sweep", shots / "arm", "bones", "2:4:1", "--output", out, "--program", " ".join(program)]
     seen(run(*program, *words, "--", "--quality", "draft"), "sweep")
@@ -103,6 +134,8 @@ def by_openjd(program, shots, folder):
     errors = [task["rms_percent"] for task in tasks_in(out).values()]
     assert len(errors) == 3
     assert errors[0] > errors[2]
+    if chromium:
+        look_at_page(chromium, out / "report.html", ["Error in percent of the size"], 4, 3)
     print(f"openjd: a sweep of 3 counts, errors {', '.join(f'{error:.3g} %' for error in errors)}")
 
 
@@ -204,7 +237,10 @@ def main():
         folder = Path(folder)
         shots = folder / "shots"
         seen(run(python, "-c", MAKE_SHOTS, shots), "making shots")
-        by_openjd(program, shots, folder)
+        chromium = browser()
+        if chromium is None:
+            print("skipped the page in a browser: there is no Chromium, and it could not be installed")
+        by_openjd(program, shots, folder, chromium)
         if have_slurm():
             by_slurm(program, shots, folder)
         else:

@@ -57,6 +57,17 @@ class Adopted(NamedTuple):
 # ---- what is refused
 
 
+def is_moved_by(obj, armature) -> bool:
+    return obj.type == "MESH" and any(m.type == "ARMATURE" and m.object == armature for m in obj.modifiers)
+
+
+def waits(armature, objects) -> bool:
+    """Whether an armature may be meant that is selected with these objects: one that moves its meshes already
+    is not, unless there are others."""
+    others = [obj for obj in objects if not is_moved_by(obj, armature)]
+    return bool(others) or not (objects or any(is_moved_by(obj, armature) for obj in armature.children))
+
+
 def trouble(armature, objects, view_layer) -> str | None:
     """Why these meshes cannot be rigged to the armature, in one sentence; None when they can."""
     if armature is None:
@@ -82,7 +93,7 @@ def trouble(armature, objects, view_layer) -> str | None:
     if not objects:
         return f"Select the meshes that move together with {armature.name}."
     for obj in objects:
-        if obj.type == "MESH" and any(m.type == "ARMATURE" and m.object == armature for m in obj.modifiers):
+        if is_moved_by(obj, armature):
             return f"{obj.name} is moved by {armature.name} already: select a mesh with a motion of its own."
     return sources.first_trouble(objects, view_layer) or played.tweaked(armature)
 

@@ -122,7 +122,8 @@ def _shares(options: Options, offs: list[float]) -> list[int]:
 def _options_for(some: Motion, options: Options, bones: int, size: float) -> Options:
     """With its share of the bones, and an error in percent of its own size."""
     most = max(1, some.frames.shape[1] // _EACH)
-    own = dataclasses.replace(options, budget=options.budget * size / diagonal(some.frames[0]))
+    scale = 1 if options.budget_of == "NORMALS" else size / diagonal(some.frames[0])
+    own = dataclasses.replace(options, budget=scale * options.budget)
     if options.bones_by == "COUNT":
         own.bones = min(bones, most)
     elif most < animator.PIECES:  # too small to be searched

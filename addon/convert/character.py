@@ -53,6 +53,10 @@ def _ask(ask: animator.Ask, motion: Motion) -> Generator[Step, None, object]:
     return (yield from watch(job, motion, ask.begin, ask.end))
 
 
+def _most_helpers(options: Options) -> int:
+    return options.helper_count if options.helpers == "COUNT" else animator.MOST_IN_ALL
+
+
 def _slides(found: animator.Character) -> bool:
     """Whether parts move past each other, so that joints that hold are wrong."""
     return found.info.rms_percent > max(_LOOSE, _MUCH_MORE * found.pieces.rms_percent)
@@ -62,8 +66,9 @@ def solve(motion: Motion, options: Options, now: int) -> Generator[Step, None, F
     poses, auto = (motion.rest, motion.frames, motion.triangles), options.skeleton == "AUTO"
     settings = dataclasses.replace(options.solver(), bones=animator.PIECES)
     count = options.bones if options.bones_by == "COUNT" else 0
-    helpers, connect = options.helpers == "AUTO", _connect(motion, options, now)
-    steps = animator.steps(*poses, settings, count, helpers=helpers, connect=connect)
+    helpers, most = options.helpers != "OFF", _most_helpers(options)
+    connect = _connect(motion, options, now)
+    steps = animator.steps(*poses, settings, count, helpers, connect, most)
     ask, pieces = next(steps), None
     while True:
         answer = yield from _ask(ask, motion)

@@ -213,8 +213,8 @@ def _costs_little(held: native.Info, free: native.Info, options: Options) -> boo
 
 def _keeps_budget(info: native.Info, options: Options) -> bool:
     """Of the error, if the artist gave one."""
-    error = info.rms_percent if options.budget_of == "RMS" else info.maximum_percent
-    return options.bones_by != "BUDGET" or error <= options.budget
+    left = {"RMS": info.rms_percent, "MAXIMUM": info.maximum_percent, "NORMALS": info.normal_degrees}
+    return options.bones_by != "BUDGET" or left[options.budget_of] <= options.budget
 
 
 def _chosen(options: Options, solved: Solved) -> Options:
@@ -335,7 +335,7 @@ def _make_family(place: Place, handles: list[Handle], options: Options, made: li
     clock.lap("capture")
     family = yield from subjects.solve(motions, options, now)
     for number, (motion, one) in enumerate(zip(motions, family, strict=True)):
-        solved = Solved(one.rig, one.plan.skeleton, one.info, None)
+        solved = Solved(one.rig, one.plan.skeleton, one.info, one.free)
         own = dataclasses.replace(
             options, clips="TAKES" if motion.clips else "ONE", skeleton=one.skeleton, each=False
         )

@@ -2,7 +2,7 @@
 
 Weights and tree are shared, motion, rest shape and joints are each body's own (docs/subjects.md). Bones lie
 in the first body as in any rig; in the others they lie where the surface carries them, so that all have the
-same names, chains and parents.
+same names, chains and parents. Joints that shall hold do so in each body where its own motion has them.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ from ..rig.armature import Plan, agree, plan_bones, plan_like
 from ..rig.stand import hanging
 from ..skeleton import placement, rooting
 
+_FREE_SHARE = 0.6  # of the solving, before joints are made to hold
+
 _ALONE = "There is one body: select two or more meshes with the same vertices, or choose other clips."
 _SAME = "All of them are one body, to within {:.2g} % of its size: choose Selected Takes."
 _UNSURE = (
@@ -40,6 +42,7 @@ class Member(NamedTuple):
     info: native.Info
     plan: Plan
     skeleton: str  # as in Options
+    free: native.Info | None  # the solver's, before joints held; None: they do not
 
 
 # ---- reading
@@ -94,6 +97,24 @@ def read(scene, view_layer, objects, options: Options) -> Generator[float, None,
 
 
 # ---- solving
+
+
+class _Given(NamedTuple):
+    """What `unite` is given of all bodies."""
+
+    rest: np.ndarray  # [s][v][3]
+    frames: np.ndarray  # [f][v][3] body by body
+    subject: np.ndarray  # [f]
+    triangles: np.ndarray
+
+
+def _given(motions: list[Motion]) -> _Given:
+    return _Given(
+        np.stack([_rest_of(motion) for motion in motions]),
+        np.concatenate([motion.frames for motion in motions]),
+        np.repeat(np.arange(len(motions), dtype=np.int32), [len(motion.frames) for motion in motions]),
+        motions[0].triangles,
+    )
 
 
 class _All(NamedTuple):
@@ -173,26 +194,42 @@ def _taken(motions: list[Motion]) -> set[str]:
     return {group.name for part in parts for group in part.source.get().vertex_groups}
 
 
-def solve(motions: list[Motion], options: Options, now: int) -> Generator[Step, None, list[Member]]:
-    """now: the frame in which the artist started it"""
-    first = motions[0]
-    counts = [len(motion.frames) for motion in motions]
-    rest = np.stack([_rest_of(motion) for motion in motions])
-    frames = np.concatenate([motion.frames for motion in motions])
-    subject = np.repeat(np.arange(len(motions), dtype=np.int32), counts)
-    counted = options if options.bones_by == "BUDGET" else dataclasses.replace(options, bones_by="COUNT")
-    given = rest, frames, subject, first.triangles, counted.solver(), options.skeleton != "NONE"
-    solved = yield from watch(native.Job.start(native.unite, *given), _All(motions), 0.0, 1.0)
-    rig, united, info = solved
+def _apart(rig: native.Rig, counts: list[int]) -> list[native.Rig]:
+    """[s] of one for several bodies, whose frames follow each other"""
     ends = np.cumsum(counts)
-    rigs = [
-        native.Rig(
-            rig.transforms[end - count : end], rig.influence_bones, rig.influence_weights, united.rest[s]
-        )
+    return [
+        native.Rig(rig.transforms[end - count : end], rig.influence_bones, rig.influence_weights, rig.rest[s])
         for s, (count, end) in enumerate(zip(counts, ends, strict=True))
     ]
+
+
+def _held(motions: list[Motion], given: _Given, rig: native.Rig, skeletons: list, settings):
+    """The same bones, about joints that hold: the rig, the skeletons and how it went"""
+    joints = np.stack([one.joints for one in skeletons])
+    hung, motion = skeletons[0]._replace(joints=joints), (given.rest, given.frames, given.triangles)
+    settings = dataclasses.replace(settings, bones=rig.bones, budget_kind="none", budget=0.0)
+    wanted = {"subject": given.subject}
+    job = native.Job.start(native.articulate, *motion, rig, hung, settings, **wanted)
+    rig, hung, info = yield from watch(job, _All(motions), _FREE_SHARE, 1.0)
+    return rig, [one._replace(joints=own) for one, own in zip(skeletons, hung.joints, strict=True)], info
+
+
+def solve(motions: list[Motion], options: Options, now: int) -> Generator[Step, None, list[Member]]:
+    """now: the frame in which the artist started it"""
+    first, given, free = motions[0], _given(motions), None
+    counts = [len(motion.frames) for motion in motions]
+    counted = options if options.bones_by == "BUDGET" else dataclasses.replace(options, bones_by="COUNT")
+    settings, last = counted.solver(), _FREE_SHARE if options.skeleton == "ARTICULATED" else 1.0
+    job = native.Job.start(native.unite, *given, settings, options.skeleton != "NONE")
+    rig, united, info = yield from watch(job, _All(motions), 0.0, last)
+    rig = dataclasses.replace(rig, rest=united.rest)
+    rigs = _apart(rig, counts)
     hangs = options.skeleton != "NONE" and not _moves_patches(first, rigs[0], options)
     skeletons = _hung(first, rigs, united, options, now) if hangs else [None] * len(rigs)
+    if hangs and options.skeleton == "ARTICULATED":
+        free = info
+        rig, skeletons, info = yield from _held(motions, given, rig, skeletons, settings)
+        rigs = _apart(rig, counts)
     taken = _taken(motions)
     plan = plan_bones(rigs[0], first.triangles, first.space, options, taken, skeletons[0], False)
     joints = np.array([one.joints for one in skeletons[1:]]) if hangs else None
@@ -200,8 +237,8 @@ def solve(motions: list[Motion], options: Options, now: int) -> Generator[Step, 
     others = zip(rigs[1:], places, skeletons[1:], strict=True)
     plans = [plan, *(plan_like(plan, *other, options) for other in others)]
     agree(plans)
-    kind = "HIERARCHY" if hangs else "NONE"
-    return [Member(one, info, own, kind) for one, own in zip(rigs, plans, strict=True)]
+    kind = "NONE" if not hangs else "HIERARCHY" if free is None else "ARTICULATED"
+    return [Member(one, info, own, kind, free) for one, own in zip(rigs, plans, strict=True)]
 
 
 def _moves_patches(first: Motion, rig: native.Rig, options: Options) -> bool:

@@ -23,7 +23,7 @@ from .shapes import Shapes
 
 RECORD = "ossify_bodies"  # on the armature: what was seen of each slider
 COLLECTION = "Body Sliders"
-_JOINT, _SKIN = "Joint", "Skin"
+JOINT, _SKIN = "Joint", "Skin"
 _LONGEST_EXPRESSION = 250  # characters of an expression; Blender takes 255
 _UNMOVED = 1e-9  # of the size
 FARTHEST_SLIDER = 10.0  # of a slider, and of a shape key's value in Blender
@@ -88,7 +88,7 @@ def _escaped(name: str) -> str:
 # ---- bones
 
 
-def _free(title: str, name: str, taken) -> str:
+def free_name(title: str, name: str, taken) -> str:
     found, number = f"{title} {name}"[:63], 1
     while found in taken:
         number += 1
@@ -96,7 +96,7 @@ def _free(title: str, name: str, taken) -> str:
     return found
 
 
-def _like(bones, name: str, other: str):
+def like(bones, name: str, other: str):
     """A bone with the rest of another."""
     new, bone = bones.new(name), bones[other]
     new.head, new.tail, new.roll = bone.head, bone.tail, bone.roll
@@ -109,8 +109,8 @@ def add_bones(armature, moved: list[str], skins: list[str]) -> tuple[dict[str, s
     with standing.editing(armature) as bones:
         for name in moved:
             bone = bones[name]
-            above[name] = _free(_JOINT, name, bones.keys())
-            joint = _like(bones, above[name], name)
+            above[name] = free_name(JOINT, name, bones.keys())
+            joint = like(bones, above[name], name)
             joint.use_deform, joint.parent = False, bone.parent
             joint.inherit_scale, joint.use_inherit_rotation = bone.inherit_scale, bone.use_inherit_rotation
             joint.use_local_location = bone.use_local_location
@@ -119,18 +119,19 @@ def add_bones(armature, moved: list[str], skins: list[str]) -> tuple[dict[str, s
             bone.use_connect = False
             bone.parent, bone.inherit_scale, bone.use_inherit_rotation = joint, "FULL", True
         for name in skins:
-            below[name] = _free(_SKIN, name, bones.keys())
-            skin = _like(bones, below[name], name)
+            below[name] = free_name(_SKIN, name, bones.keys())
+            skin = like(bones, below[name], name)
             skin.parent, skin.use_deform = bones[name], True
             bones[name].use_deform = False
     for name in joined:
         armature.pose.bones[name].lock_location = (True, True, True)
-    _put_away(armature, [*above.values(), *below.values()])
+    put_away(armature, COLLECTION, [*above.values(), *below.values()])
     return above, below
 
 
-def _put_away(armature, names: list[str]) -> None:
-    hidden = armature.data.collections.new(COLLECTION)
+def put_away(armature, title: str, names: list[str]) -> None:
+    """Bones that are not posed by hand, in a hidden collection of their own."""
+    hidden = armature.data.collections.new(title)
     hidden.is_visible = False
     for name in names:
         bone, pose = armature.data.bones[name], armature.pose.bones[name]

@@ -17,13 +17,10 @@ import numpy as np
 from ..base.handles import Handle, Place
 from ..base.meshes import matrix_of
 from ..base.refusal import Refusal
-from ..base.steps import Step, step, watch
+from ..base.steps import Step, step
 from ..base.words import counted
 from ..options.options import SlidersOptions
-from ..rig import aiming, virtual_bones, volumes
-from ..rig.build import Maker, discard, hide, present
-from . import bodies, copies, fit, rigged, shapes, slider_rig
-from .rigged import Rigged
+from . import bodies, fit, mirrored, rigged, shapes, slider_rig, whole
 
 
 class Made(NamedTuple):
@@ -31,11 +28,13 @@ class Made(NamedTuple):
     mesh: object
     sliders: int
     bodies: int
+    mirrored: bool
     left: float  # percent of the size
 
     def sentence(self) -> str:
+        images = " and their mirror images" if self.mirrored else ""
         return (
-            f"{counted(self.sliders, 'slider')} for {self.bodies} bodies: they miss the bodies by"
+            f"{counted(self.sliders, 'slider')} for {self.bodies} bodies{images}: they miss the bodies by"
             f" {self.left:.2g} % of the size."
         )
 
@@ -45,114 +44,40 @@ class Made(NamedTuple):
 
 def trouble(active, others) -> str | None:
     """For polls: quick; why there can be no sliders, in one sentence; None when there can."""
-    sentence = rigged.trouble(active)
-    if sentence:
-        return sentence
     armature = rigged.armature_of(active)
     if slider_rig.is_one(armature):
         return f"{armature.name} has sliders: make them from the rig that it came from."
-    if not any(obj.type == "MESH" and obj != active for obj in others):
-        return "Select other bodies with the same vertices, and make the rigged mesh the active one."
-    if virtual_bones.has_any(armature):
-        return virtual_bones.trouble(armature)
-    if volumes.modifier_of(active) is not None:
-        return f"{active.name} has Keep Volume, which is fitted to its shape: remove that first."
-    held = next((bone.name for bone in armature.pose.bones if len(bone.constraints)), None)
-    if held is not None:
-        return (
-            f"{held} has constraints, and joints can follow sliders only where bones are posed directly: use"
-            " a rig without."
-        )
-    return None
-
-
-class _Family(NamedTuple):
-    known: list[Rigged]
-    new: list[fit.NewBody]
-
-    def check_sources(self) -> None:
-        fit.check_sources(self.known, self.new)
-
-
-def _read(active, others) -> _Family:
-    sentence = trouble(active, others)
-    if sentence:
-        raise Refusal(sentence)
-    return _Family(*fit.family_of(active, others))
+    return whole.trouble(active, others)
 
 
 # ---- steps
 
 
-def _joints(family: _Family) -> Generator[Step, None, np.ndarray]:
-    """[s][b][3] of all bones in all bodies, those that are known first"""
-    first, moved = family.known[0], family.known[0].skin.moved
-    own = np.stack([fit.joints_in(first, one) for one in family.known])
-    rests = [one.skin.rest[moved] for one in family.known] + [body.rest[moved] for body in family.new]
-    if family.new:
-        new = np.stack(rests[len(family.known) :])
-        job = fit.placed_joints(first, family.known, new)
-        placed = yield from watch(job, family, 0.0, 1.0)
-        own = np.concatenate([own, placed.joints])
-    heads, _ = rigged.skeleton_in(first, own, rests)
-    heads[0] = first.heads
-    return heads
-
-
 def make(scene, view_layer, active, others, options: SlidersOptions) -> Generator[Step, None, Made]:
     """One step to undo; the rig that is copied is hidden."""
     view_layer.update()
-    place, family = Place.of(scene, view_layer), _read(active, others)
-    first = family.known[0]
+    place, family = Place.of(scene, view_layer), whole.read(active, others, trouble)
+    first, rests = family.first, family.rests()
     yield step("Reading", 1.0)
-    joints = yield from _joints(family)
-    rests = np.stack([one.skin.rest for one in family.known] + [body.rest for body in family.new])
+    joints, tails = yield from whole.skeletons(family)
+    bodies_seen = len(rests)
+    if options.mirrored:
+        rests, ends = shapes.in_one_place(rests, np.concatenate([joints, tails], axis=1))
+        joints, tails = np.split(ends, 2, axis=1)
+        rests, joints = mirrored.with_images(rests, joints, tails, first.skin.triangles, first.names)
     found = shapes.principal(rests, joints, options.count, first.skin.weights, first.deforming)
     if not found.names:
         raise Refusal(f"All bodies have the shape of {active.name}: there is nothing to slide.")
     yield step("Building", 0.5)
     family.check_sources()
-    armature, mesh = _write(place, first, found)
-    return Made(armature, mesh, len(found.names), len(rests), found.left)
+    to_mesh = (np.linalg.inv(matrix_of(first.mesh.get())) @ first.space)[:3, :3]
 
+    def build(_maker, armature, mesh) -> None:
+        slider_rig.build(armature, [mesh], first.names, found, first.rest)
+        slider_rig.add_keys(mesh, armature, found, to_mesh)
 
-def _copy_mesh(maker: Maker, source, armature, copy):
-    mesh = maker.note("objects", source.copy())
-    mesh.data = maker.note("meshes", source.data.copy())
-    aiming.shapes(mesh.data, copy, armature)
-    for modifier in mesh.modifiers:
-        if modifier.type == "ARMATURE" and modifier.object == armature:
-            modifier.object = copy
-    mesh.parent, mesh.parent_type = copy, "OBJECT"
-    world = copy.matrix_world.inverted_safe() @ source.matrix_world
-    mesh.matrix_parent_inverse = world @ mesh.matrix_basis.inverted_safe()
-    return mesh
-
-
-def _write(place: Place, first: Rigged, found: shapes.Shapes):
-    """All of it, or nothing."""
-    source, armature, maker = first.mesh.get(), first.armature.get(), Maker()
-    scene, layer = place.get()
-    try:
-        name = f"{source.name} Bodies"
-        copy = copies.copy_armature(maker, armature, f"{name} Rig", armature.matrix_world.copy())
-        mesh = _copy_mesh(maker, source, armature, copy)
-        mesh.name = mesh.data.name = name
-        collection = maker.new("collections", f"{name} Rig")
-        for obj in (copy, mesh):
-            collection.objects.link(obj)
-        to_mesh = (np.linalg.inv(matrix_of(source)) @ first.space)[:3, :3]
-        slider_rig.build(copy, [mesh], first.names, found, first.rest)
-        slider_rig.add_keys(mesh, copy, found, to_mesh)
-        scene.collection.children.link(collection)
-    except BaseException:
-        discard(maker.made)
-        raise
-    for obj in (source, armature):
-        hide(obj, layer, True)
-    layer.update()
-    present(layer, [copy, mesh])
-    return copy, mesh
+    armature, mesh = whole.write(place, first, "Bodies", build)
+    return Made(armature, mesh, len(found.names), bodies_seen, options.mirrored, found.left)
 
 
 # ---- sliders that are there

@@ -18,6 +18,7 @@ from ..base.words import counted
 FILE = "job.json"
 MOST_TASKS = 100_000
 _BYTES = 1 << 28
+_LETTERS_OF_A_NAME = 100  # before a setting or a number is put behind it
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,36 +47,82 @@ class Job:
         return self.folder / "pictures" / f"{task.name}.png"
 
 
-def _plain(name: str) -> str:
+def _cleaned(name: str) -> str:
     """As a part of a file's name, anywhere."""
     return re.sub(r"[^\w.-]+", "_", name).strip("._") or "shot"
 
 
+def _plain(name: str) -> str:
+    """The same, and not too long."""
+    return _cleaned(_cleaned(name)[:_LETTERS_OF_A_NAME])
+
+
+def _groups(names: list[str]) -> list[list[int]]:
+    """Those that would be one file, also where capital letters do not count."""
+    found: dict[str, list[int]] = {}
+    for number, name in enumerate(names):
+        found.setdefault(name.casefold(), []).append(number)
+    return [group for group in found.values() if len(group) > 1]
+
+
+def _by_folder(names: list[str], folders: list[list[str]], group: list[int]) -> bool:
+    """Puts the nearest of their folders that differ before the names; False when all are the same."""
+    for depth in range(1, max(len(folders[number]) for number in group) + 1):
+        own = [folders[number][-depth] if depth <= len(folders[number]) else "" for number in group]
+        if len(set(own)) > 1:
+            for number, folder in zip(group, own, strict=True):
+                names[number] = _plain(f"{folder}-{names[number]}")
+                folders[number] = folders[number][:-depth]
+            return True
+    return False
+
+
+def _numbered(names: list[str]) -> list[str]:
+    """The second of a name is NAME-2, or the next that is free."""
+    taken = {name.casefold() for name in names}
+    seen: set[str] = set()
+    for place, name in enumerate(names):
+        number = 2
+        while name.casefold() in seen or (number > 2 and name.casefold() in taken):
+            name, number = f"{names[place]}-{number}", number + 1
+        seen.add(name.casefold())
+        names[place] = name
+    return names
+
+
+def _names(inputs: list[Path]) -> list[str]:
+    names = [_plain(path.stem) for path in inputs]
+    folders = [list(path.absolute().parent.parts) for path in inputs]
+    while any(_by_folder(names, folders, group) for group in _groups(names)):
+        pass
+    return _numbered(names)
+
+
 def of_shots(folder: Path, inputs: list[Path], ending: str, flags: list[str]) -> Job:
     """A task for each input."""
-    names = [_plain(path.stem) for path in inputs]
-    twice = next((name for name in names if names.count(name) > 1), None)
+    paths = [path.absolute() for path in inputs]
+    twice = next((path for path in paths if paths.count(path) > 1), None)
     if twice is not None:
-        raise Refusal(f"Two shots are named {twice}: rename one, their rigs would be one file.")
+        raise Refusal(f"{twice} is given twice.")
     tasks = [
-        Task(name, str(path.absolute()), str(folder / f"{name}{ending}"), flags)
-        for name, path in zip(names, inputs, strict=True)
+        Task(name, str(path), str(folder / f"{name}{ending}"), flags)
+        for name, path in zip(_names(paths), paths, strict=True)
     ]
     return Job(folder, counted(len(tasks), "shot"), tasks)
 
 
 def of_sweep(folder: Path, path: Path, ending: str, flags: list[str], axis: str, values: list[str]) -> Job:
     """A task for each value of one setting. axis: its flag without dashes"""
-    name = _plain(path.stem)
+    names = _numbered([f"{_plain(path.stem)}-{axis}-{_plain(value)}" for value in values])
     tasks = [
         Task(
-            f"{name}-{axis}-{_plain(value)}",
+            name,
             str(path.absolute()),
-            str(folder / f"{name}-{axis}-{_plain(value)}{ending}"),
+            str(folder / f"{name}{ending}"),
             [*flags, f"--{axis}", value],
             f"{axis} {value}",
         )
-        for value in values
+        for name, value in zip(names, values, strict=True)
     ]
     return Job(folder, f"{path.name}, {counted(len(tasks), 'setting')}", tasks)
 
@@ -92,7 +139,7 @@ def write(job: Job) -> None:
 def _task_of(record) -> Task:
     task = Task(**record)
     texts = [task.name, task.input, task.output, task.setting, *task.flags]
-    if not all(isinstance(text, str) for text in texts) or task.name != _plain(task.name):
+    if not all(isinstance(text, str) for text in texts) or task.name != _cleaned(task.name):
         raise TypeError
     return task
 

@@ -11,9 +11,11 @@ fails.
 from __future__ import annotations
 
 import json
+import re
 import shlex
 
 from ..base import whole
+from ..base.refusal import Refusal
 from .job import Job
 
 OPENJD, SLURM, SLURM_GATHER, SLURM_SUBMIT, FLAMENCO = (
@@ -33,9 +35,10 @@ def _action(program: list[str], *words: str) -> dict:
 def openjd(job: Job, program: list[str]) -> str:
     file = str(job.file)
     shots = {"name": "Number", "type": "INT", "range": f"0-{len(job.tasks) - 1}"}
+    title = re.sub(r"[\x00-\x1f\x7f-\x9f]|{{", " ", f"Ossify: {job.title}")
     template = {
         "specificationVersion": "jobtemplate-2023-09",
-        "name": f"Ossify: {job.title}"[:_TITLE],
+        "name": title[:_TITLE],
         "steps": [
             {
                 "name": "Shots",
@@ -53,11 +56,8 @@ def openjd(job: Job, program: list[str]) -> str:
 
 
 def _script(job: Job, name: str, options: list[str], words: str) -> str:
-    options = [
-        f"--job-name={name}",
-        f"--output={shlex.quote(str(job.folder / (name + '-%A_%a.log')))}",
-        *options,
-    ]
+    log = str(job.folder).replace("%", "%%") + f"/{name}-%A_%a.log"
+    options = [f"--job-name={name}", f"--output={shlex.quote(log)}", *options]
     return "\n".join(["#!/bin/sh", *(f"#SBATCH {option}" for option in options), f"exec {words}", ""])
 
 
@@ -115,6 +115,14 @@ function compileJob(job) {{
     job.addTask(gather);
 }}
 """
+
+
+def check(job: Job) -> None:
+    """Refuses a folder whose name a scheduler would take for something else."""
+    if re.search(r"[\x00-\x1f\x7f]|{{", str(job.folder)):
+        raise Refusal(
+            f"{str(job.folder)!r} has a name that schedulers cannot be told: choose another folder."
+        )
 
 
 def write(job: Job, program: list[str]) -> None:

@@ -9,8 +9,11 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import secrets
+import struct
 import sys
-import tempfile
+import zipfile
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -47,15 +50,35 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _read(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+# What NumPy and zipfile raise over bytes that are none of theirs.
+_DAMAGED = (ValueError, EOFError, KeyError, MemoryError, RuntimeError)
+_DAMAGED += (zipfile.BadZipFile, zlib.error, struct.error)
+
+
+class _Refused(Exception):
+    """A sentence about a file."""
+
+
+def _arrays(path: Path) -> dict[str, np.ndarray]:
     try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in ("rest", "frames", "triangles") if name in file}
-    except (OSError, ValueError, EOFError) as error:
-        raise OssifyError(f"{path} cannot be read: {error}") from None
+        file = np.load(path, allow_pickle=False)
+        if not isinstance(file, np.lib.npyio.NpzFile):
+            raise _Refused(f"{path} holds one array: an .npz with frames and triangles is needed.")
+        with file:
+            return {name: file[name] for name in ("rest", "frames", "triangles") if name in file}
+    except OSError as error:
+        raise _Refused(f"{path} cannot be read: {error.strerror or error}.") from None
+    except _DAMAGED:
+        raise _Refused(f"{path} is damaged, or no .npz of plain arrays: write it again.") from None
+
+
+def _read(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    arrays = _arrays(path)
     if "frames" not in arrays:
-        raise OssifyError(f"{path} holds no frames [f][v][3].")
+        raise _Refused(f"{path} holds no frames [f][v][3].")
     frames = arrays["frames"]
+    if frames.ndim != 3 or not len(frames):
+        raise _Refused(f"frames of {path} have the shape {frames.shape}: [f][v][3] is needed, with a frame.")
     return arrays.get("rest", frames[0]), frames, arrays.get("triangles")
 
 
@@ -73,9 +96,28 @@ def _settings(asked: argparse.Namespace) -> Settings:
 
 def _write(path: Path, arrays: dict[str, np.ndarray]) -> None:
     """Whole, or not at all."""
-    with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as file:
-        np.savez(file, **arrays)
-    os.replace(file.name, path)
+    part = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}.part")
+    try:
+        with open(part, "xb") as file:
+            np.savez(file, **arrays)
+        os.replace(part, path)
+    except OSError as error:
+        raise _Refused(f"{path} cannot be written: {error.strerror or error}.") from None
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _output_trouble(asked: argparse.Namespace) -> str | None:
+    out = asked.out
+    if out is None:
+        return None
+    if not out.absolute().parent.is_dir():
+        return f"there is no folder {out.absolute().parent}"
+    if out.is_dir():
+        return f"{out} is a folder"
+    if out.exists() and asked.sequence.exists() and out.samefile(asked.sequence):
+        return f"{out} is the sequence itself"
+    return None
 
 
 def _solve(asked: argparse.Namespace) -> dict:
@@ -105,11 +147,11 @@ def main(arguments: list[str] | None = None) -> int:
             print(version())
         elif asked.verb is None:
             parser.error("name what to do: solve")
-        elif asked.out is not None and not asked.out.absolute().parent.is_dir():
-            parser.error(f"--out: there is no folder {asked.out.absolute().parent}")
+        elif trouble := _output_trouble(asked):
+            parser.error(f"--out: {trouble}")
         else:
             print(json.dumps(_solve(asked)))
-    except (OssifyError, OSError) as error:
+    except (OssifyError, _Refused) as error:
         print(f"ossify: {error}", file=sys.stderr)
         return 1
     return 0

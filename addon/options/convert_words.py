@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from .. import native
 from ..base.pointcache import MOST_FRAME
+from ..native.animator import MOST_IN_ALL
 
 _FRAMES = {"min": -MOST_FRAME, "max": MOST_FRAME}
 
@@ -36,12 +37,11 @@ CONVERT_WORDS = {
     },
     "budget": {
         "name": "Budget",
-        "description": "Error that is allowed, in percent of the object's size",
+        "description": "Error that is allowed, in percent of the object's size; of normals, in degrees",
         "min": 0.0001,
         "max": 100,
-        "soft_max": 5,
+        "soft_max": 20,
         "precision": 3,
-        "subtype": "PERCENTAGE",
     },
     "budget_of": {
         "name": "Budget Of",
@@ -49,6 +49,7 @@ CONVERT_WORDS = {
         "items": [
             ("RMS", "Average", "The root mean square over all vertices and frames"),
             ("MAXIMUM", "Largest", "The largest error of any vertex in any frame"),
+            ("NORMALS", "Normals", "The angle between normals, in degrees: shading"),
         ],
     },
     "bones_most": {
@@ -104,8 +105,15 @@ CONVERT_WORDS = {
         "description": "Hidden bones that hang from an animator's bones and bring the error down",
         "items": [
             ("AUTO", "Automatic", "As many as serve"),
+            ("COUNT", "Count", "No more than you say"),
             ("OFF", "Off", "An animator's bones alone"),
         ],
+    },
+    "helper_count": {
+        "name": "At Most",
+        "description": "The most hidden helpers: those that move most stay",
+        "min": 1,
+        "max": MOST_IN_ALL,
     },
     "root": {
         "name": "Root",

@@ -1,7 +1,8 @@
 """What the settings of bodies are called: names, tooltips, items and limits, for the screen and the command
 line.
 
-The defaults are those of FitOptions and SlidersOptions, and a default says what kind of property it is.
+The defaults are those of FitOptions, SlidersOptions and BodyBonesOptions, and a default says what kind of
+property it is.
 """
 
 from __future__ import annotations
@@ -38,5 +39,19 @@ SLIDERS_WORDS = {
         "description": "The most sliders, those that change most first; one less than bodies at most",
         "min": 1,
         "max": 20,
+    },
+    "mirrored": {
+        "name": "Mirrored",
+        "description": "The mirror images of the bodies count as bodies, too: a slider then changes both"
+        " sides alike, or one against the other",
+    },
+}
+
+BODY_BONES_WORDS = {
+    "count": {
+        "name": "Shape Bones",
+        "description": "How many bones turn one body into another, beside those that are posed",
+        "min": 1,
+        "max": 200,
     },
 }

@@ -37,12 +37,13 @@ class _Stored:
 class Options(_Stored):
     bones_by: str = "PARTS"  # COUNT, BUDGET, PARTS
     bones: int = 24
-    budget: float = 0.25  # percent of the size
-    budget_of: str = "RMS"  # RMS, MAXIMUM
+    budget: float = 0.25  # percent of the size, or degrees of normals
+    budget_of: str = "RMS"  # RMS, MAXIMUM, NORMALS
     bones_most: int = 128  # when they are not counted
     bone_kind: str = "RIGID"  # RIGID, FLEXIBLE
     skeleton: str = "AUTO"  # NONE, HIERARCHY, ARTICULATED, ANIMATOR, AUTO: by what the bones move
-    helpers: str = "AUTO"  # AUTO, OFF
+    helpers: str = "AUTO"  # AUTO, COUNT, OFF
+    helper_count: int = 12
     root: str = "FOUND"  # FOUND, PLACE
     root_place: tuple[float, float, float] = (0.0, 0.0, 0.0)  # in the scene
     symmetry: str = "FOUND"  # NONE, FOUND, X
@@ -114,9 +115,9 @@ FIELDS = tuple(field.name for field in dataclasses.fields(Options))
 _PRESET_DEFAULTS = {
     name: getattr(Options, name)
     for name in (
-        "bones_by bones budget budget_of bones_most bone_kind skeleton helpers influences_by influences"
-        " quality locality fairness correctives corrective_count rest rest_correction smooth_jitter keys"
-        " key_tolerance"
+        "bones_by bones budget budget_of bones_most bone_kind skeleton helpers helper_count influences_by"
+        " influences quality locality fairness correctives corrective_count rest rest_correction"
+        " smooth_jitter keys key_tolerance"
     ).split()
 }
 PRESETS = {
@@ -183,6 +184,7 @@ _IMPLIED = {("bone_kind", "FLEXIBLE"): ("skeleton", "NONE")}
 _BELONGS = {
     "bones": ("bones_by", "COUNT"),
     "budget": ("bones_by", "BUDGET"),
+    "helper_count": ("helpers", "COUNT"),
     "bones_most": ("bones_by", "BUDGET"),
     "influences": ("influences_by", "COUNT"),
     "root_place": ("root", "PLACE"),
@@ -242,8 +244,11 @@ def _subjects_contradiction(settings) -> str | None:
     """Why bodies cannot share such a rig."""
     if settings.bone_kind == "FLEXIBLE":
         return "Bodies that share a rig have rigid bones: choose those, or convert one after the other."
-    if settings.skeleton in ("ARTICULATED", "ANIMATOR"):
-        return "Joints of several bodies cannot be made to hold yet: choose a hierarchy, or Automatic."
+    if settings.skeleton == "ANIMATOR":
+        return (
+            "An animator's skeleton is found for one body: choose Articulated, whose joints hold in each of"
+            " several."
+        )
     if settings.virtual_bones or settings.keep_volume or settings.correctives != "OFF":
         return (
             "Virtual bones, Keep Volume and correctives belong to one body: add them to each rig when the"
@@ -396,6 +401,17 @@ class SlidersOptions(_Stored):
     """What family/sliders.py may be asked for."""
 
     count: int = 10  # of sliders at most
+    mirrored: bool = False  # mirror images are bodies, too
 
 
 SLIDERS_FIELDS = tuple(field.name for field in dataclasses.fields(SlidersOptions))
+
+
+@dataclasses.dataclass
+class BodyBonesOptions(_Stored):
+    """What family/body_bones.py may be asked for."""
+
+    count: int = 40  # of shape bones
+
+
+BODY_BONES_FIELDS = tuple(field.name for field in dataclasses.fields(BodyBonesOptions))

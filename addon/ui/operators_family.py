@@ -3,9 +3,16 @@
 import bpy
 
 from ..base.refusal import Refusal
-from ..family import fit, rigged, slider_rig, sliders
-from ..options.family_words import FIT_WORDS, SLIDERS_WORDS
-from ..options.options import FIT_FIELDS, SLIDERS_FIELDS, FitOptions, SlidersOptions
+from ..family import body_bones, fit, rigged, slider_rig, sliders
+from ..options.family_words import BODY_BONES_WORDS, FIT_WORDS, SLIDERS_WORDS
+from ..options.options import (
+    BODY_BONES_FIELDS,
+    FIT_FIELDS,
+    SLIDERS_FIELDS,
+    BodyBonesOptions,
+    FitOptions,
+    SlidersOptions,
+)
 from .chosen import allowed_now
 from .modal import FAILURES, Working, fail
 from .properties import as_properties
@@ -69,6 +76,32 @@ class OSSIFY_OT_body_sliders(Working, bpy.types.Operator):
         fit.family_of(_active(context), _others(context))
 
     def succeed(self, made: sliders.Made) -> set[str]:
+        self.report({"INFO"}, made.sentence())
+        return {"FINISHED"}
+
+
+class OSSIFY_OT_body_bones(Working, bpy.types.Operator):
+    """Make a copy of the active rigged mesh whose shape is set by bones, without shape keys, and a pose in
+    the pose library for each body that is selected. They must have the same vertices in the same order"""
+
+    bl_idname = "ossify.body_bones"
+    bl_label = "Make Body Bones"
+    bl_options = {"REGISTER", "UNDO"}
+
+    __annotations__ = as_properties(BODY_BONES_WORDS, BodyBonesOptions, BODY_BONES_FIELDS)
+
+    @classmethod
+    def poll(cls, context):
+        return allowed_now(cls, body_bones.trouble(_active(context), _others(context)))
+
+    def steps(self, context):
+        options = BodyBonesOptions.of(self.properties)
+        return body_bones.make(context.scene, context.view_layer, _active(context), _others(context), options)
+
+    def check_first(self, context) -> None:
+        fit.family_of(_active(context), _others(context))
+
+    def succeed(self, made: body_bones.Made) -> set[str]:
         self.report({"INFO"}, made.sentence())
         return {"FINISHED"}
 
@@ -145,6 +178,7 @@ class OSSIFY_OT_find_body(_OfSliders, bpy.types.Operator):
 CLASSES = (
     OSSIFY_OT_fit_rig,
     OSSIFY_OT_body_sliders,
+    OSSIFY_OT_body_bones,
     OSSIFY_OT_reset_body,
     OSSIFY_OT_random_body,
     OSSIFY_OT_find_body,

@@ -208,7 +208,7 @@ class OSSIFY_PT_bones(_Settings, bpy.types.Panel):
         if settings.bones_by == "COUNT":
             column.prop(settings, "bones")
         if settings.bones_by == "BUDGET":
-            column.prop(settings, "budget")
+            column.prop(settings, "budget", text="Degrees" if settings.budget_of == "NORMALS" else "Percent")
             column.prop(settings, "budget_of")
         if settings.bones_by == "BUDGET" or (settings.bones_by == "PARTS" and not _is_found(settings)):
             column.prop(settings, "bones_most")
@@ -216,6 +216,8 @@ class OSSIFY_PT_bones(_Settings, bpy.types.Panel):
         layout.prop(settings, "skeleton")
         if settings.skeleton in ("ANIMATOR", "AUTO") and settings.bone_kind == "RIGID":
             layout.prop(settings, "helpers")
+            if settings.helpers == "COUNT":
+                layout.prop(settings, "helper_count")
         if settings.skeleton != "NONE":
             row = layout.row(align=True)
             row.prop(settings, "root")

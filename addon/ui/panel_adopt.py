@@ -16,8 +16,10 @@ class OSSIFY_PT_adopt(Sidebar, bpy.types.Panel):
 
     @classmethod
     def poll(cls, context):
-        armature, _ = armature_and_meshes(context)
-        return armature is not None and not is_rig(armature)
+        armature, meshes = armature_and_meshes(context)
+        if armature is None or is_rig(armature):
+            return False
+        return bool(armature.ossify.bones) or adopt.waits(armature, meshes)
 
     def draw(self, context):
         layout = self.layout
@@ -26,6 +28,8 @@ class OSSIFY_PT_adopt(Sidebar, bpy.types.Panel):
             draw_progress(layout)
             return
         _draw_fit(layout, context, armature)
+        if not adopt.waits(armature, meshes):
+            return
         trouble = adopt.trouble(armature, meshes, context.view_layer)
         if trouble:
             paragraph(layout, context, trouble, "INFO")

@@ -11,7 +11,7 @@ from .panel_rows import as_settings
 
 class OSSIFY_PT_family(Sidebar, bpy.types.Panel):
     bl_label = "Bodies"
-    bl_order = 3
+    bl_order = 0  # above the settings of a conversion: sliders are what one looks for
     bl_options = {"DEFAULT_CLOSED"}
 
     @classmethod
@@ -22,12 +22,13 @@ class OSSIFY_PT_family(Sidebar, bpy.types.Panel):
 
     def draw(self, context):
         layout, armature = as_settings(self.layout), slider_rig_of(context)
-        if runs("OSSIFY_OT_fit_rig") or runs("OSSIFY_OT_body_sliders"):
+        if any(map(runs, ("OSSIFY_OT_fit_rig", "OSSIFY_OT_body_sliders", "OSSIFY_OT_body_bones"))):
             draw_progress(layout)
         elif armature is None:
             column = layout.column(align=True)
             column.operator("ossify.fit_rig", icon="OUTLINER_OB_ARMATURE")
             column.operator("ossify.body_sliders", icon="SHAPEKEY_DATA")
+            column.operator("ossify.body_bones", icon="GROUP_BONE")
         else:
             column = layout.column(align=True)
             for name in slider_rig.record_of(armature)["names"]:

@@ -3,11 +3,13 @@
 import bpy
 import numpy as np
 import scenes
+from layered import chain
 from ossify.base.steps import run
 from ossify.family import fit
 from ossify.options.options import FitOptions
 
 BONES = 3
+FAMILY = [(1.0, 1.9, 1.2), (1.8, 0.9, 0.8), (1.4, 1.2, 2.0), (0.9, 1.0, 1.1)]
 
 
 def stretched(points, lengths, radius=1.0):
@@ -76,3 +78,19 @@ def by_hand(armature, obj):
     rest = np.concatenate([scenes.positions(obj.data), np.ones((len(amounts), 1))], axis=1) @ to_armature.T
     stack = np.array([turns[group.name] for group in obj.vertex_groups])
     return (np.einsum("vg,grc,vc->vr", amounts, stack, rest) @ world.T)[:, :3]
+
+
+def family():
+    """A rigged tube, and others with other lengths; all joints go where a third of the lengths end."""
+    armature, tube = chain(bones=3, rings=16, width=0.5)
+    bodies = [
+        like(
+            tube,
+            f"Body {number}",
+            lambda points, lengths=lengths, wide=wide: stretched(points, lengths, wide),
+        )
+        for number, (lengths, wide) in enumerate(zip(FAMILY, (1.0, 1.4, 0.8, 1.1), strict=True))
+    ]
+    for body in bodies:
+        body.matrix_world = tube.matrix_world
+    return armature, tube, bodies

@@ -230,6 +230,17 @@ def test_the_operator_leaves_its_figures_on_the_armature(tmp_path):
     assert not bpy.ops.ossify.switch_controls.poll()
 
 
+def test_an_armature_with_the_meshes_that_it_moves_is_not_offered():
+    """Nor one alone that has some: an artist who selects a character wants no sentence about it."""
+    body, _ = scenes.creature(FRAMES)
+    armature, other = bpy.data.objects["Mover"], scenes.link(bpy.data.objects.new("Other", body.data.copy()))
+    assert not adopt.waits(armature, [body])
+    assert adopt.waits(armature, [body, other])
+    assert adopt.waits(armature, [])
+    body.parent = armature
+    assert not adopt.waits(armature, [])
+
+
 def test_the_command_line_rigs_to_an_armature_of_another_file(tmp_path):
     _body, armature, frames = recorded(tmp_path, moving=False)
     armature.name = "Mine"

@@ -6,29 +6,12 @@ import ossify
 import pytest
 import scenes
 from layered import chain
-from limbs_of_a_family import fitted, joints, like, stretched
+from limbs_of_a_family import family, fitted, joints, like
+from mathutils import Matrix
 from ossify.base.refusal import Refusal
 from ossify.base.steps import run
-from ossify.family import shapes, slider_rig, sliders
+from ossify.family import mirrored, shapes, slider_rig, sliders
 from ossify.options.options import SlidersOptions
-
-FAMILY = [(1.0, 1.9, 1.2), (1.8, 0.9, 0.8), (1.4, 1.2, 2.0), (0.9, 1.0, 1.1)]
-
-
-def family():
-    """A rigged tube, and others with other lengths; all joints go where a third of the lengths end."""
-    armature, tube = chain(bones=3, rings=16, width=0.5)
-    bodies = [
-        like(
-            tube,
-            f"Body {number}",
-            lambda points, lengths=lengths, wide=wide: stretched(points, lengths, wide),
-        )
-        for number, (lengths, wide) in enumerate(zip(FAMILY, (1.0, 1.4, 0.8, 1.1), strict=True))
-    ]
-    for body in bodies:
-        body.matrix_world = tube.matrix_world
-    return armature, tube, bodies
 
 
 def made(tube, *bodies, **chosen):
@@ -107,6 +90,13 @@ def test_at_zero_it_plays_as_the_rig_it_came_from():
     assert tube.hide_get()
 
 
+def test_a_second_rig_of_a_source_that_the_first_has_hidden_is_seen():
+    _, tube, bodies = family()
+    made(tube, *bodies)
+    assert tube.hide_viewport
+    assert made(tube, *bodies[:2]).mesh.visible_get()
+
+
 def test_a_body_that_was_seen_is_found_and_shown():
     _, tube, bodies = family()
     rig = made(tube, *bodies)
@@ -140,6 +130,76 @@ def test_many_sliders_are_summed_through_properties():
     size = scenes.size_of(scenes.positions(tube.data))
     difference = scenes.seen(rig.mesh, 3) - by_hand(rig.armature, rig.mesh, values, moves)
     assert np.abs(difference).max() < 1e-5 * size
+
+
+def test_mirrored_sliders_act_on_both_sides_alike_or_against_each_other():
+    _, tube, bodies = family()
+    points = scenes.positions(tube.data)
+    for number, body in enumerate(bodies):  # thicker on one side, each somewhere else
+        own = scenes.positions(body.data)
+        own[:, 0] += 0.1 * (own[:, 0] > 0.1) * np.exp(-((own[:, 2] - number) ** 2))
+        body.data.vertices.foreach_set("co", own.astype(np.float32).ravel())
+        body.data.update()
+    image = points * [-1, 1, 1]
+    other = np.linalg.norm(image[:, None] - points[None], axis=2).argmin(axis=1)
+    kinds = {}
+    for images in (False, True):
+        rig = made(tube, *bodies, mirrored=images)
+        blocks, kinds[images] = rig.mesh.data.shape_keys.key_blocks, []
+        base = np.array([point.co for point in blocks[0].points])
+        for name in slider_rig.record_of(rig.armature)["names"]:
+            key = np.array([point.co for point in blocks[name].points]) - base
+            flipped, size = key[other] * [-1, 1, 1], np.abs(key).max()
+            signs = [sign for sign in (1, -1) if np.abs(flipped - sign * key).max() < 1e-4 * size]
+            kinds[images].append(signs)
+        tube.hide_set(False)
+    assert [] in kinds[False]
+    assert [] not in kinds[True]
+    assert {sign for signs in kinds[True] for sign in signs} == {1, -1}
+
+
+def test_mirrored_sliders_do_not_see_where_bodies_stand():
+    _, tube, bodies = family()
+    keys, whole = [], scenes.size_of(scenes.positions(tube.data))
+    for _ in range(2):
+        blocks = made(tube, *bodies, mirrored=True).mesh.data.shape_keys.key_blocks
+        keys.append(np.array([[point.co for point in block.points] for block in blocks]))
+        tube.hide_set(False)
+        bodies[0].data.transform(Matrix.Translation((0.7 * whole, 0, 0)))
+        bodies[0].data.update()
+    assert keys[0].shape == keys[1].shape
+    assert np.abs(keys[1] - keys[0]).max() < 0.01 * whole  # one is brought back by its middle
+
+
+def test_the_other_side_of_a_vertex_may_lie_between_others():
+    tube = scenes.tube(around=40, rings=30)
+    tube.data.calc_loop_triangles()
+    triangles = np.array([one.vertices for one in tube.data.loop_triangles])
+    angle = 2 * np.pi / 40 / 4  # across X every vertex lies amid two others
+    turn = np.array([[np.cos(angle), -np.sin(angle), 0], [np.sin(angle), np.cos(angle), 0], [0, 0, 1]])
+    points = scenes.positions(tube.data) @ turn.T
+
+    def bulge(points, side):
+        return 0.1 * np.exp(-4 * ((points - [0.3 * side, 0, 1]) ** 2).sum(axis=1))[:, None] * [side, 0.5, 0]
+
+    bodies = np.stack([points + bulge(points, 1), points - bulge(points, 1)])
+    mirror = mirrored.mirror_of(bodies, triangles)
+    assert mirror.axis == 0
+    assert np.median(mirror.shares.max(axis=1)) < 0.6
+    assert np.abs(mirror.body(points) - points).max() < 1e-6
+    assert np.abs(mirror.body(bodies[0]) - points - bulge(points, -1)).max() < 1e-3
+
+
+def test_a_body_that_has_no_other_side_is_not_mirrored():
+    _, tube, bodies = family()
+    rng = np.random.default_rng(5)
+    for obj in (tube, *bodies):
+        moved = scenes.positions(obj.data) + rng.normal(scale=0.5, size=(len(obj.data.vertices), 3))
+        obj.data.vertices.foreach_set("co", moved.astype(np.float32).ravel())
+    whole = scenes.picture()
+    with pytest.raises(Refusal, match="no mirror image of itself"):
+        made(tube, *bodies, mirrored=True)
+    assert scenes.difference(whole, scenes.picture()) == ""
 
 
 def test_it_plays_in_a_file_without_the_extension(tmp_path):

@@ -110,6 +110,7 @@ def located_paths(armature):
     return [curve.data_path for curve in curves if curve.data_path.endswith("location")]
 
 
+@pytest.mark.solver
 def test_helpers_pay_and_the_report_tells_of_them():
     result, _, _ = character()
     bare, _, _ = character(helpers="OFF")
@@ -125,17 +126,21 @@ def test_helpers_pay_and_the_report_tells_of_them():
     assert told["drift_percent"] < 1e-3
 
 
+def test_as_many_helpers_as_are_allowed():
+    """A number alone says that it is meant."""
+    result, _, _ = character(**options.implied({"helper_count": 2}))
+    assert 1 <= len(split(result.armature)[1]) <= 2
+
+
 def test_the_rest_pose_is_untouched():
     result, body, _ = character()
     assert (scenes.positions(result.meshes[0].data) == scenes.positions(body.data)).all()
 
 
-def test_no_more_bones_than_are_asked_for():
-    """One that would move nothing is a helper instead: there may be fewer."""
+@pytest.mark.solver
+def test_as_many_bones_as_are_asked_for():
     result, _, _ = character(bones_by="COUNT", bones=6)
-    shown, _ = split(result.armature)
-    assert 1 < len(shown) <= 6
-    assert result.report.bones <= 36
+    assert len(split(result.armature)[0]) == 6
 
 
 def test_a_budget_and_animators_bones_do_not_go_together():
@@ -144,6 +149,7 @@ def test_a_budget_and_animators_bones_do_not_go_together():
     assert "counted or found" in options.contradiction(asked)
 
 
+@pytest.mark.solver
 def test_a_limb_on_another_limb_is_told_of(monkeypatch):
     """By name, and once for a whole limb."""
     seen = convert.native.inspect
@@ -179,6 +185,7 @@ def test_a_refit_keeps_joints_and_helpers():
     assert largest_drift(armature) < 1e-4 * armature.ossify.size
 
 
+@pytest.mark.solver
 def test_a_refit_after_a_deletion_keeps_the_others_in_their_places():
     result, _, _ = character()
     armature = result.armature
@@ -232,7 +239,7 @@ def test_other_programs_see_the_same_motion(tmp_path, kind):
 def test_cancelled_in_any_stage_it_leaves_the_scene_as_it_was():
     body, _ = soft_creature()
     before = scenes.picture()
-    for share in (0.3, 0.6, 0.97):
+    for share in (0.3, 0.97):
         steps = steps_of(body)
         for step in steps:
             if step.fraction >= share:

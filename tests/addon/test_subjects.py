@@ -1,6 +1,7 @@
 """Several bodies in one conversion: one solution, a rig for each with the same bones and weights."""
 
 import bpy
+import contents
 import numpy as np
 import pytest
 import scenes
@@ -89,6 +90,25 @@ def test_bodies_share_bones_and_weights_and_have_joints_of_their_own(tmp_path):
         assert rig.armature.ossify.settings.clips == "ONE"
 
 
+def test_joints_hold_in_each_body_when_they_are_asked_to(tmp_path):
+    objects = family(tmp_path)
+    sources = [scenes.seen_frames(obj, range(1, FRAMES + 1)) for obj in objects]
+    rigs = converted(objects, skeleton="ARTICULATED")
+    assert len({str(tree(rig)) for rig in rigs}) == 1
+    for rig, source in zip(rigs, sources, strict=True):
+        assert rig.armature.ossify.settings.skeleton == "ARTICULATED"
+        below = [bone.name for bone in rig.armature.data.bones if bone.parent and bone.use_deform]
+        moved = {
+            curve.data_path
+            for curve in contents.curves(rig.armature.animation_data.action)
+            if curve.data_path.endswith("location") and any(f'"{name}"' in curve.data_path for name in below)
+        }
+        assert not moved  # bones only turn
+        shown = scenes.seen_frames(rig.meshes[0], range(1, FRAMES + 1))
+        error = np.sqrt(((shown - source) ** 2).sum(axis=2).mean())
+        assert error < 0.015 * scenes.size_of(scenes.positions(rig.meshes[0].data))
+
+
 def test_meshes_of_one_shape_are_takes_of_one_body(tmp_path):
     ann, bob, *_ = family(tmp_path)
     again = moving(tmp_path, "Ann runs", FAMILY["Ann"], 7)
@@ -127,7 +147,7 @@ def test_what_is_no_family_is_refused_in_a_sentence(tmp_path):
     ("chosen", "words"),
     [
         ({"bone_kind": "FLEXIBLE", "skeleton": "NONE"}, "rigid bones"),
-        ({"skeleton": "ARTICULATED"}, "choose a hierarchy"),
+        ({"skeleton": "ANIMATOR"}, "choose Articulated"),
         ({"virtual_bones": 20}, "belong to one body"),
     ],
 )

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import shutil
 import subprocess
 from html.parser import HTMLParser
@@ -27,7 +28,7 @@ def report(made, number, **values):
 class Cells(HTMLParser):
     def __init__(self):
         super().__init__()
-        self.rows, self.open, self.sources = [], [], []
+        self.rows, self.open, self.sources, self.small = [], [], [], []
 
     def handle_starttag(self, tag, attributes):
         self.open += [] if tag in {"meta", "br", "img"} else [tag]
@@ -40,6 +41,7 @@ class Cells(HTMLParser):
     def handle_data(self, data):
         if self.open and self.open[-1] == "td":
             self.rows[-1].append(data)
+        self.small += [data] if self.open and self.open[-1] == "small" else []
 
 
 def read_page(made):
@@ -55,9 +57,57 @@ def test_a_job_is_read_as_it_was_written(tmp_path):
     assert [task.name for task in made.tasks] == ["shot_0", "shot_1", "shot_2"]
 
 
-def test_shots_of_one_name_are_refused(tmp_path):
-    with pytest.raises(Refusal, match="Two shots are named a"):
-        job.of_shots(tmp_path, [tmp_path / "x" / "a.abc", tmp_path / "y" / "a.pc2"], ".glb", [])
+@pytest.mark.parametrize(
+    ("paths", "names"),
+    [
+        (["x/a.abc", "y/a.pc2"], ["x-a", "y-a"]),
+        (["s1/anim/a.abc", "s2/anim/a.abc", "b.abc"], ["s1-a", "s2-a", "b"]),
+        (["s1/p/a.abc", "s1/q/a.abc", "s2/p/a.abc"], ["s1-p-a", "q-a", "s2-p-a"]),
+        (["a.abc", "a.pc2", "a-2.abc"], ["a", "a-3", "a-2"]),
+        (["A.abc", "x/a.abc"], None),  # one file where capital letters do not count
+        (["x/a.abc", "a.abc", "a b.abc", "a_b.abc"], None),
+        (["ü/" + 120 * "n" + ".abc", "o/" + 120 * "n" + "m.abc"], None),
+        ([120 * "n" + ".abc", 120 * "n" + "m.abc"], None),  # the second gets a number behind as many letters
+        (["new\nline.abc", "'\"`$.abc", "....abc"], None),
+    ],
+)
+def test_shots_of_one_name_are_told_apart(tmp_path, paths, names):
+    made = job.of_shots(tmp_path, [tmp_path / path for path in paths], ".glb", [])
+    found = [task.name for task in made.tasks]
+    assert len({name.casefold() for name in found}) == len(paths)
+    assert all(re.fullmatch(r"[\w.-]{1,110}", name) for name in found)
+    assert names in (None, found)
+    job.write(made)
+    assert job.read(made.file) == made
+
+
+def test_one_shot_twice_is_refused(tmp_path):
+    with pytest.raises(Refusal, match=r"a\.abc is given twice"):
+        job.of_shots(tmp_path, [tmp_path / "a.abc", tmp_path / "a.abc"], ".glb", [])
+
+
+def test_settings_that_look_alike_have_files_of_their_own(tmp_path):
+    made = job.of_sweep(tmp_path, tmp_path / "a.abc", ".glb", [], "bones", ["5", "+5", "a b", "a_b"])
+    assert len({task.output for task in made.tasks}) == 4
+
+
+def test_a_sweep_of_a_shot_with_a_long_name_is_read_again(tmp_path):
+    made = job.of_sweep(tmp_path, tmp_path / (120 * "n" + ".abc"), ".glb", [], "bones", ["5", "6"])
+    job.write(made)
+    assert job.read(made.file) == made
+
+
+def test_schedulers_are_told_of_strange_folders(tmp_path):
+    """A percent sign is a number of the job to Slurm, two braces are a value to Open Job Description."""
+    made = job.of_shots(tmp_path / "50%A it's", [tmp_path / "a{{b.abc"], ".glb", [])
+    schedulers.check(made)
+    (line,) = re.findall(r"(?m)^#SBATCH --output=(.*)$", schedulers.slurm(made, ["ossify"]))
+    assert shlex.split(line) == [f"{tmp_path}/50%%A it's/ossify-%A_%a.log"]
+    swept = job.of_sweep(tmp_path, tmp_path / "a{{b\n.abc", ".glb", [], "bones", ["1"])
+    assert json.loads(schedulers.openjd(swept, ["ossify"]))["name"] == "Ossify: a b .abc, 1 setting"
+    for name in ("new\nline", "{{Task}}"):
+        with pytest.raises(Refusal, match="choose another folder"):
+            schedulers.check(job.of_shots(tmp_path / name, [tmp_path / "a.abc"], ".glb", []))
 
 
 @pytest.mark.parametrize(
@@ -126,13 +176,18 @@ def test_the_page_tells_of_all_tasks(tmp_path):
         clips=[{"frame_error": {"1": 0.01, "2": 0.03, "3": 0.02}}],
         bytes=12000,
         seconds={"Solving": 1.5},
+        skeleton={"helpers": 1},
+        notes=["Half of the joints are <guessed>."],
+        normal_degrees=2.0,
     )
     report(made, 1, ok=False, error="It has <no> motion.")
     records = gather.gather(made)
     assert [record["ok"] for record in records] == [True, False, False]
     assert "error of each frame, at most" in (made.folder / gather.PAGE).read_text(encoding="utf-8")
     page = read_page(made)
-    assert {"4", "0.5 %", "12 kB", "1.5 s"} <= set(page.rows[1])
+    assert {"3", "0.5 %", "12 kB", "1.5 s", "2°"} <= set(page.rows[1])
+    assert {"and 1 hidden", "Half of the joints are <guessed>."} <= set(page.small)
+    assert "frames, up to 1.5 %" in (made.folder / gather.PAGE).read_text(encoding="utf-8")
     assert page.rows[2][-1] == "It has <no> motion."
     assert page.rows[3][-1].startswith("It left no report")
     assert all(source.startswith("data:") for source in page.sources)
@@ -148,9 +203,29 @@ def test_a_damaged_report_is_told(tmp_path, text):
 
 def test_reports_with_strange_numbers_make_a_page(tmp_path):
     made = shots(tmp_path, 1)
-    report(made, 0, rms_percent=float("nan"), bytes="x", size=0, clips=[3, {"frame_error": "no"}], seconds=3)
+    report(
+        made,
+        0,
+        rms_percent=float("nan"),
+        bytes="x",
+        size=0,
+        clips=[3, {"frame_error": "no"}],
+        seconds=3,
+        skeleton={"helpers": "x"},
+        notes=[3],
+        worst={"frame": None},
+    )
     gather.gather(made)
     read_page(made)
+
+
+def test_frames_of_all_shots_are_drawn_to_one_scale(tmp_path):
+    made = shots(tmp_path, 2)
+    for number, most in enumerate((0.04, 0.01)):
+        report(made, number, clips=[{"frame_error": {"1": 0.0, "2": most}}])
+    gather.gather(made)
+    text = (made.folder / gather.PAGE).read_text(encoding="utf-8")
+    assert re.findall(r'points="0.0,60.0 260.0,([\d.]+)"', text) == ["0.0", "45.0"]
 
 
 def test_a_sweep_is_a_curve(tmp_path):

@@ -3,7 +3,8 @@
     python tools/demo/family.py -- ZIP FOLDER [WIDTH]
 
 FOLDER gets family.png: five bodies in the same pose with the skeleton of one, above; below, the first slider
-at both ends and in the middle, in a pose.
+at both ends and in the middle, in a pose; below that, pose bones, shape bones, and both where they have made
+another body of it.
 """
 
 import importlib
@@ -50,6 +51,7 @@ POSE = {
     "leg.R": (0.25, 0, 0.15),
 }
 STEP = 1.55  # from body to body
+SHAPE_BONES = 12
 BONE = 0.03  # how thick a bone is drawn
 
 
@@ -138,11 +140,15 @@ def still(obj):
     return bpy.data.meshes.new_from_object(obj.evaluated_get(depsgraph), depsgraph=depsgraph)
 
 
-def spindles(armature):
-    """Double pyramids where bones that are posed are, in front of the body."""
+def is_shape(name):
+    return name.startswith("Shape ")
+
+
+def spindles(armature, shaping=False):
+    """Double pyramids where bones that are posed are, or those that shape the body, in front of it."""
     corners, faces = [], []
     for bone in armature.evaluated_get(bpy.context.evaluated_depsgraph_get()).pose.bones:
-        if bone.name.startswith(("Joint ", "Skin ")):
+        if bone.name.startswith(("Joint ", "Skin ")) or is_shape(bone.name) != shaping:
             continue
         side, middle, first = bone.matrix.to_3x3(), bone.head.lerp(bone.tail, 0.2), len(corners)
         ring = [middle + side @ Vector(way) * BONE for way in ((1, 0, 0), (0, 0, 1), (-1, 0, 0), (0, 0, -1))]
@@ -159,13 +165,18 @@ class Picture:
     def __init__(self):
         self.scene = bpy.data.scenes.new("Picture")
         self.skin, self.bone = material((0.62, 0.6, 0.58)), material((0.9, 0.25, 0.03))
+        self.shape = material((0.03, 0.25, 0.9))
         shader = self.skin.node_tree.nodes["Principled BSDF"]
         shader.inputs["Alpha"].default_value = 0.4
-        glow = self.bone.node_tree.nodes["Principled BSDF"].inputs
-        glow["Emission Color"].default_value, glow["Emission Strength"].default_value = (1, 0.2, 0, 1), 1.5
+        for bones, colour in ((self.bone, (1, 0.2, 0, 1)), (self.shape, (0, 0.2, 1, 1))):
+            glow = bones.node_tree.nodes["Principled BSDF"].inputs
+            glow["Emission Color"].default_value, glow["Emission Strength"].default_value = colour, 1.5
 
-    def add(self, obj, armature, place):
-        for mesh, colour in ((still(obj), self.skin), (spindles(armature), self.bone)):
+    def add(self, obj, armature, place, posing=True, shaping=False):
+        parts = [(still(obj), self.skin)]
+        parts += [(spindles(armature), self.bone)] * posing
+        parts += [(spindles(armature, True), self.shape)] * shaping
+        for mesh, colour in parts:
             mesh.materials.clear()
             mesh.materials.append(colour)
             put(self.scene, mesh.name, mesh, place)
@@ -174,10 +185,10 @@ class Picture:
         light_up(self.scene)
         camera = bpy.data.cameras.new("Camera")
         camera.type, camera.ortho_scale = "ORTHO", 5 * STEP + 0.5
-        self.scene.camera = put(self.scene, "Camera", camera, (1.5, -20, 0.05), (math.pi / 2, 0, 0.075))
+        self.scene.camera = put(self.scene, "Camera", camera, (1.5, -20, -1.2), (math.pi / 2, 0, 0.075))
         wish = self.scene.render
         wish.engine, wish.filepath = "CYCLES", str(path)
-        wish.resolution_x, wish.resolution_y = width, round(width * 0.68)
+        wish.resolution_x, wish.resolution_y = width, round(width * 0.99)
         wish.image_settings.file_format, wish.image_settings.color_mode = "PNG", "RGB"
         wish.image_settings.compression, wish.dither_intensity = 100, 0
         self.scene.cycles.samples, self.scene.cycles.use_denoising = 24, True
@@ -205,8 +216,9 @@ def main(zip_file, folder, width="920"):
     bpy.ops.extensions.package_install_files(
         filepath=zip_file, repo="user_default", enable_on_install=True, overwrite=True
     )
-    rooms = ("options.options", "base.steps", "family.fit", "family.sliders", "family.slider_rig")
-    options, steps, fit, sliders, slider_rig = (
+    family = ("family.fit", "family.sliders", "family.slider_rig", "family.body_bones")
+    rooms = ("options.options", "base.steps", *family)
+    options, steps, fit, sliders, slider_rig, body_bones = (
         importlib.import_module(f"{EXTENSION}.{room}") for room in rooms
     )
     first, armature, others = made(figure())
@@ -225,6 +237,14 @@ def main(zip_file, folder, width="920"):
         rig.armature.update_tag()
         context.view_layer.update()
         picture.add(rig.mesh, rig.armature, (STEP * 1.5 * (place - 1), 0, -2.4))
+    wish = options.BodyBonesOptions(count=SHAPE_BONES)
+    rig = steps.run(body_bones.make(context.scene, context.view_layer, first, others, wish))
+    print(rig.sentence())
+    for place, (posing, shaping) in enumerate(((True, False), (False, True), (True, True))):
+        if place == 2:
+            rig.armature.pose.apply_pose_from_action(bpy.data.actions[f"{others[0].name} Body"])
+        context.view_layer.update()
+        picture.add(rig.mesh, rig.armature, (STEP * 1.5 * (place - 1), 0, -5.0), posing, shaping)
     picture.take(Path(folder) / "family.png", int(width))
 
 

@@ -17,7 +17,7 @@ class Engine(NamedTuple):
     label: str
     endings: tuple[str, ...]  # of files that it reads; the first is the one to take
     influences: int  # bones of a vertex
-    bones: int  # that move one mesh; 0: as many as there are
+    bones: int  # that move the faces of one material; 0: as many as there are
     triangles: int = 0  # of one mesh; 0: as many as there are
     top: str = ""  # the name that the armature must have, if any
     more: str = ""  # what is left to do there, a sentence
@@ -59,8 +59,8 @@ def ending_trouble(engine: Engine, path: Path) -> str | None:
     return f"{path.name} is not for {engine.label}: the ending must be {' or '.join(engine.endings)}."
 
 
-def trouble(engine: Engine, armature, meshes: list) -> list[str]:
-    """What of the contract the rig does not keep, a sentence each."""
+def trouble(engine: Engine, armature, meshes: list, influences: int) -> list[str]:
+    """What of the contract the rig does not keep, a sentence each; influences: of a vertex in the file"""
     bones, notes = armature.data.bones, []
     tops = [bone.name for bone in bones if bone.parent is None]
     if len(tops) > 1:
@@ -69,16 +69,42 @@ def trouble(engine: Engine, armature, meshes: list) -> list[str]:
     if sized:
         notes.append(f"{counted(len(sized), 'bone')} change size in the motion: rigid bones do not.")
     for obj in meshes:
-        count = len({group.name for group in obj.vertex_groups} & set(bones.keys()))
-        if engine.bones and count > engine.bones:
+        count = _most_in_section(obj, set(bones.keys())) if engine.bones else 0
+        if count > engine.bones:
             notes.append(
-                f"{obj.name} follows {count} bones; {engine.label} takes {engine.bones} in a section."
+                f"{obj.name} follows {count} bones; {engine.label} takes {engine.bones} in a section: take"
+                " fewer bones, or give parts of the mesh materials of their own."
+            )
+        wide = _wider(obj, set(bones.keys()), influences)
+        if wide:
+            notes.append(
+                f"{obj.name} has {counted(wide, 'vertex')} with more than {influences} bones: the file has"
+                f" the strongest of them, and skin may crack. Convert again with {influences} influences."
             )
         obj.data.calc_loop_triangles()
         if engine.triangles and len(obj.data.loop_triangles) > engine.triangles:
             most = f"{engine.triangles:,}"
             notes.append(f"{obj.name} has more than the {most} triangles of a mesh of {engine.label}.")
     return notes + ([engine.more] if engine.more else [])
+
+
+def _most_in_section(obj, bones: set[str]) -> int:
+    """Bones that the faces of one material follow."""
+    mine = {group.index for group in obj.vertex_groups if group.name in bones}
+    own = [{item.group for item in vertex.groups if item.weight > 0} & mine for vertex in obj.data.vertices]
+    sections: dict[int, set[int]] = {}
+    for face in obj.data.polygons:
+        sections.setdefault(face.material_index, set()).update(*(own[vertex] for vertex in face.vertices))
+    return max(map(len, sections.values()), default=0)
+
+
+def _wider(obj, bones: set[str], most: int) -> int:
+    """Vertices that more than so many bones move"""
+    own = {group.index for group in obj.vertex_groups if group.name in bones}
+    counts = [
+        sum(item.group in own and item.weight > 0 for item in vertex.groups) for vertex in obj.data.vertices
+    ]
+    return sum(count > most for count in counts)
 
 
 def _keyed(armature, bone: str) -> set[str]:

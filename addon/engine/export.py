@@ -63,7 +63,7 @@ def _write(path: Path, armature, meshes: list, influences: int, engine: Engine, 
     if sentence:
         raise Refusal(sentence)
     few = min(influences, engine.influences)
-    notes = contract.trouble(engine, armature, meshes)
+    notes = contract.trouble(engine, armature, meshes, few)
     if path.suffix.lower() == ".fbx":
         notes += _fbx(path, armature, meshes, engine, few, names)
     else:

@@ -3,7 +3,7 @@ specification (Khronos, glTF 2.0), without Blender.
 
 Tidied: a mesh with a skin stands at the root of the scene and has no place of its own, since none would count
 (the validator warns of it); bones that never change their size have no scale; what nothing names any more is
-gone.
+gone. For an engine, triangles and vertices stand in the order it draws them (gltf_order.py).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import numpy as np
 
 from ..base import whole
 from ..base.refusal import Refusal
+from . import gltf_order
 
 _MAGIC, _JSON, _BIN = 0x46546C67, 0x4E4F534A, 0x004E4942
 _TYPES = {5120: "i1", 5121: "u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
@@ -100,6 +101,39 @@ class Document:
         if item.get("normalized"):
             out /= np.iinfo(_TYPES[kind]).max
         return out
+
+    # ---- written over
+
+    def put(self, number: int, rows: np.ndarray) -> None:
+        """Other values into an accessor that is not sparse."""
+        item = self.words["accessors"][number]
+        width, kind = _WIDTHS[item["type"]], item["componentType"]
+        self._writable(item["bufferView"])
+        self._view(item["bufferView"], item.get("byteOffset", 0), item["count"], width, kind)[:] = rows
+
+    def permute(self, number: int, order: np.ndarray, new: np.ndarray) -> None:
+        """Its rows in another order; new: the inverse of order"""
+        item = self.words["accessors"][number]
+        width, kind = _WIDTHS[item["type"]], item["componentType"]
+        if "bufferView" in item:
+            self._writable(item["bufferView"])
+            rows = self._view(item["bufferView"], item.get("byteOffset", 0), item["count"], width, kind)
+            rows[:] = rows[order]
+        if "sparse" in item:
+            few, (at, values) = item["sparse"], (item["sparse"][name] for name in ("indices", "values"))
+            self._writable(at["bufferView"])
+            self._writable(values["bufferView"])
+            places = self._view(
+                at["bufferView"], at.get("byteOffset", 0), few["count"], 1, at["componentType"]
+            )
+            rows = self._view(values["bufferView"], values.get("byteOffset", 0), few["count"], width, kind)
+            moved = new[places[:, 0].astype(np.int64)]
+            rows[:], places[:, 0] = rows[np.argsort(moved)], np.sort(moved)  # they must rise
+
+    def _writable(self, view: int) -> None:
+        number = self.words["bufferViews"][view]["buffer"]
+        if not isinstance(self.buffers[number], bytearray):
+            self.buffers[number] = bytearray(self.buffers[number])
 
 
 def _bytes_of(path: Path, uri: str) -> bytes:
@@ -233,6 +267,7 @@ def tidy(path: Path, plain=None) -> None:
     _compact(document)
     if plain is not None:
         _rename(document.words, plain)
+        gltf_order.reorder(document)
     document.write(path)
 
 

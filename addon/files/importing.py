@@ -7,7 +7,7 @@ from pathlib import Path
 import bpy
 
 from ..base.refusal import Refusal
-from . import meshfile
+from . import gltffile, meshfile, ogawa
 from .formats import call, need_addon, need_built_in, supported
 
 
@@ -26,6 +26,7 @@ def import_scene(path: Path) -> None:
     suffix = path.suffix.lower()
     if suffix == ".abc":
         need_built_in("alembic_import", "Alembic", path)
+        ogawa.check(path)
         call(bpy.ops.wm.alembic_import, path, as_background_job=False)
     elif suffix.startswith(".usd"):
         need_built_in("usd_import", "USD", path)
@@ -38,6 +39,7 @@ def import_scene(path: Path) -> None:
             call(bpy.ops.import_scene.fbx, path)
     else:
         need_addon("io_scene_gltf2")
+        gltffile.check(path)
         call(bpy.ops.import_scene.gltf, path)
 
 

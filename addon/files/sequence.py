@@ -3,7 +3,9 @@ frame as objects.
 
 All frames must be the same mesh, its vertices in the same order: as many meshes, vertices and faces, and
 faces that join the same vertices. What generators and scanners write keeps that order; what was remeshed does
-not, and then a sentence says how many frames differ and which is the first.
+not, and then a sentence says how many frames differ and which is the first. Faces may be the same although
+vertices stand in another order: then edges that were short join far ends, and no stretching of the whole mesh
+explains it.
 
 Some kinds of files part a vertex where its faces differ in normal or texture (glTF), or everywhere (.stl).
 Vertices that lie on each other in every frame are one again; those that meet for a while are not.
@@ -27,6 +29,10 @@ from . import arrays, importing
 
 _PARTED = (".glb", ".gltf", ".stl", ".usd", ".usda", ".usdc", ".usdz")  # may have a vertex more than once
 KINDS = (".obj", ".ply", ".npz", *_PARTED)
+_FAR_ENDS = 0.5  # of the root mean square distance from the middle: an edge that spans much of the mesh
+_LONGER_EDGES = 3.0  # times, and it was this much shorter in the first frame
+_MANY_EDGES = 0.25  # of the edges: rather another order than a mesh that is torn
+_LEFT_OF_STRETCHING = 0.3  # of the squares: what an affine map of the first frame leaves of another order
 
 
 # ---- which files
@@ -127,6 +133,36 @@ def _keep(path: Path) -> list:
     return [importing.object_of(path.stem, pose.points, pose.faces)]
 
 
+def _ends(piece: Piece) -> np.ndarray:
+    """[e][2] the vertices along each face"""
+    after = np.roll(piece.corners, -1)
+    after[np.append(piece.sides[1:], len(piece.corners)) - 1] = piece.corners[piece.sides]
+    return np.column_stack([piece.corners, after])
+
+
+def _lengths(points: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """[e] of edges, in root mean square distances of the points from their middle"""
+    size = np.sqrt(((points - points.mean(axis=0)) ** 2).sum(axis=1).mean())
+    return np.linalg.norm(points[ends[:, 0]] - points[ends[:, 1]], axis=1) / max(size, np.finfo(float).tiny)
+
+
+def _is_scattered(points: np.ndarray, first: Piece) -> bool:
+    """Whether so many edges of the first frame join far ends that vertices must stand in another order."""
+    if not len(first.sides):
+        return False
+    ends = _ends(first)
+    now, then = _lengths(points, ends), _lengths(first.points, ends)
+    far = (now > _FAR_ENDS) & (now > _LONGER_EDGES * then) & (then > 0)  # what was a point says nothing
+    return bool(far.mean() > _MANY_EDGES and not _is_stretched(points, first.points))
+
+
+def _is_stretched(points: np.ndarray, first: np.ndarray) -> bool:
+    """Whether a frame is the first, turned and stretched as a whole: a bar that grows has few, long edges."""
+    here, there = points - points.mean(axis=0), first - first.mean(axis=0)
+    affine, *_ = np.linalg.lstsq(there, here, rcond=None)
+    return bool(((here - there @ affine) ** 2).sum() < _LEFT_OF_STRETCHING * (here**2).sum())
+
+
 def _difference(first: list[Piece], frame: list[Piece]) -> str | None:
     """Why a frame is not the same mesh, in words; None when it is."""
     if len(frame) != len(first):
@@ -134,12 +170,15 @@ def _difference(first: list[Piece], frame: list[Piece]) -> str | None:
     for mine, wanted in zip(frame, first, strict=True):
         if len(mine.points) != len(wanted.points):
             return f"{counted(len(mine.points), 'vertex')} instead of {len(wanted.points):,}"
-        if mine.corners is None:
-            continue
-        if len(mine.sides) != len(wanted.sides):
-            return f"{counted(len(mine.sides), 'face')} instead of {len(wanted.sides):,}"
-        if not (np.array_equal(mine.corners, wanted.corners) and np.array_equal(mine.sides, wanted.sides)):
-            return "its faces join other vertices: they are in another order"
+        if mine.corners is not None:
+            if len(mine.sides) != len(wanted.sides):
+                return f"{counted(len(mine.sides), 'face')} instead of {len(wanted.sides):,}"
+            if not (
+                np.array_equal(mine.corners, wanted.corners) and np.array_equal(mine.sides, wanted.sides)
+            ):
+                return "its faces join other vertices: they are in another order"
+        if _is_scattered(mine.points, wanted):
+            return "the same faces join far vertices: they are in another order"
     return None
 
 

@@ -50,6 +50,7 @@ def test_the_contract_is_kept_and_the_error_is_that_of_the_file(rig, tmp_path, n
     path, engine = tmp_path / f"rig{ending}", contract.ENGINES[name]
     goal, times = source_frames(rig.armature), [item.frame for item in rig.armature.ossify.frames]
     before = scenes.picture()
+    wide = max(sum(item.weight > 0 for item in vertex.groups) for vertex in rig.meshes[0].data.vertices)
     found = written(rig, path, name)
     assert scenes.difference(before, scenes.picture()) == ""
     assert f"as {engine.label} will see it" in found.notes[-1]
@@ -57,6 +58,8 @@ def test_the_contract_is_kept_and_the_error_is_that_of_the_file(rig, tmp_path, n
     gap = shown - goal[:, nearest(shown[0], goal[0])]
     size = scenes.size_of(goal[:1])
     assert found.error.rms == pytest.approx(100 * np.sqrt((gap**2).sum(2).mean()) / size, rel=0.05)
+    told = [note for note in found.notes if f"Convert again with {engine.influences} influences" in note]
+    assert len(told) == (wide > engine.influences)
     most = max(sum(item.weight > 0 for item in vertex.groups) for vertex in mesh.data.vertices)
     assert most <= engine.influences
     assert all(abs(sum(item.weight for item in vertex.groups) - 1) < 1e-4 for vertex in mesh.data.vertices)
@@ -162,12 +165,47 @@ def test_what_an_engine_does_not_take_is_told(rig, tmp_path):
     bone = with_two.data.edit_bones.new("Stray")
     bone.tail = (0, 0, 1)
     bpy.ops.object.mode_set(mode="OBJECT")
-    notes = " ".join(contract.trouble(few, with_two, rig.meshes))
+    notes = " ".join(contract.trouble(few, with_two, rig.meshes, 8))
     assert "takes one root, and the rig has Root and Stray" in notes
-    assert "follows 12 bones; Unreal takes 5 in a section" in notes
+    assert "follows 12 bones; Unreal takes 5 in a section: take fewer bones" in notes
     assert "more than the 100 triangles" in notes
     with pytest.raises(Refusal, match=r"not for Godot: the ending must be \.glb or \.gltf"):
         written(rig, tmp_path / "rig.fbx", "GODOT")
+
+
+def test_bones_are_counted_in_each_section(rig):
+    """By the weights, so that a mesh of two materials may follow twice as many."""
+    mesh, count = rig.meshes[0], len(rig.armature.data.bones)
+    groups = {group.index: group.name for group in mesh.vertex_groups}
+
+    def most(sections):
+        used = [set() for _ in range(sections)]
+        for face in mesh.data.polygons:
+            for vertex in face.vertices:
+                own = mesh.data.vertices[vertex].groups
+                used[face.material_index] |= {groups[item.group] for item in own if item.weight > 0}
+        return max(len(some & set(rig.armature.data.bones.keys())) for some in used)
+
+    def told(bones):
+        return any(
+            "in a section" in note for note in contract.trouble(engine(bones), rig.armature, rig.meshes, 8)
+        )
+
+    def engine(bones):
+        return contract.ENGINES["UNREAL"]._replace(bones=bones)
+
+    whole = most(1)
+    assert not told(whole)
+    assert told(whole - 1)
+    for name in ("near", "far"):
+        mesh.data.materials.append(bpy.data.materials.new(name))
+    centres = np.array([face.center[:] for face in mesh.data.polygons])
+    for face in mesh.data.polygons:
+        face.material_index = int(face.center[0] > np.median(centres[:, 0]))
+    halves = most(2)
+    assert halves < whole <= count
+    assert not told(halves)
+    assert told(halves - 1)
 
 
 def test_from_the_menu(rig, tmp_path):

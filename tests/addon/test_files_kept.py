@@ -302,6 +302,21 @@ def test_a_ply_that_would_end_blender(tmp_path):
             inputs.Opened(path, [], None).__enter__()
 
 
+@pytest.mark.parametrize("suffix", [".abc", ".glb"])
+def test_a_scene_that_is_cut_and_would_end_blender(tmp_path, capsys, suffix):
+    """Over some of these archives Blender's importer ends the process."""
+    needs(suffix)
+    scene, out = save_moving(tmp_path / "scene.blend"), tmp_path / f"moves{suffix}"
+    fast = FAST if suffix == ".glb" else ["--quiet"]
+    assert run(*arguments_for(scene, out), *fast) == 0
+    whole = out.read_bytes()
+    assert run("info", out) == 0
+    for length in (20, len(whole) // 2, len(whole) - 9):
+        out.write_bytes(whole[:length])
+        assert run("info", out) == command.FAILED
+        assert f"moves{suffix} is damaged: " in capsys.readouterr().err
+
+
 def test_a_frame_of_a_sequence_that_is_cut(tmp_path, capsys):
     folder = tmp_path / "walk"
     folder.mkdir()

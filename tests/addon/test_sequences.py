@@ -132,6 +132,43 @@ def test_frames_that_are_another_mesh_are_counted(tmp_path):
     assert "4.npz is the first that differs (80 vertices instead of 81)" in said
 
 
+@pytest.mark.parametrize("has_faces", [True, False])
+def test_vertices_in_another_order_under_the_same_faces_are_told(tmp_path, has_faces):
+    obj = scenes.grid()
+    frames, faces = frames_of(obj), triangles(obj)
+    shuffled = np.random.default_rng(5).permutation(frames.shape[1])
+    for number, points in enumerate(frames):
+        points = points[shuffled] if number in (4, 7) else points
+        more = {"faces": faces} if has_faces or number == 0 else {}
+        np.savez(tmp_path / f"{number}.npz", vertices=points.astype(np.float32), **more)
+    said = refused(tmp_path)
+    assert "2 of 11 files are not the mesh of 0.npz: 4.npz is the first that differs" in said
+    assert "in another order" in said
+
+
+def test_a_mesh_that_is_torn_or_grows_is_no_other_order(tmp_path):
+    obj = scenes.grid()
+    frames, faces = frames_of(obj), triangles(obj)
+    frames[:6] *= 1e-3  # grows
+    frames[8][frames[8][:, 0] > 0] += [0, 0, 9]  # torn in two
+    frames[9] *= [5.0, 0.2, 1.0]
+    for number, points in enumerate(frames):
+        np.savez(tmp_path / f"{number}.npz", vertices=points.astype(np.float32), faces=faces)
+    with inputs.Opened(tmp_path, [], None) as opened:
+        assert len(opened.objects()) == 1
+
+
+@pytest.mark.parametrize("first", [0.0, 0.1])
+def test_a_bar_that_grows_is_no_other_order(tmp_path, first):
+    """It has few edges, and those along it were short, or nothing."""
+    corners = np.array([[x, y, z] for z in (0, 1) for x, y in ((0, 0), (1, 0), (1, 1), (0, 1))], np.float32)
+    faces = np.array([[a, (a + 1) % 4, (a + 1) % 4 + 4] for a in range(4)])
+    for number, height in enumerate((first, 1, 5, 20)):
+        np.savez(tmp_path / f"{number}.npz", vertices=corners * np.float32([1, 1, height]), faces=faces)
+    with inputs.Opened(tmp_path, [], None) as opened:
+        assert len(opened.objects()) == 1
+
+
 @pytest.mark.parametrize("cut", [1, 60, -30])
 def test_a_frame_that_is_cut(tmp_path, cut):
     write_folder(tmp_path / "walk", "stl", 3)

@@ -14,7 +14,7 @@ import numpy as np
 import package  # noqa: F401 (first: it brings what follows)
 from ossify.base import npz, pointcache
 from ossify.base.refusal import Refusal
-from ossify.files import arrays, meshfile
+from ossify.files import arrays, gltffile, meshfile, ogawa
 from ossify.record import stored, stored_merges
 
 REFUSED = (Refusal, npz.Damaged, stored.Damaged, stored.Newer)
@@ -103,6 +103,55 @@ _STL_TEXT = (
 )
 
 
+def gltf_words() -> dict:
+    """A triangle on a bone that turns."""
+    return {
+        "asset": {"version": "2.0"},
+        "buffers": [{"byteLength": 108}],
+        "bufferViews": [
+            {"buffer": 0, "byteLength": 36},
+            {"buffer": 0, "byteOffset": 36, "byteLength": 72, "byteStride": 16},
+        ],
+        "accessors": [
+            {"bufferView": 0, "componentType": 5126, "count": 3, "type": "VEC3"},
+            {"bufferView": 1, "componentType": 5126, "count": 2, "type": "SCALAR"},
+            {"bufferView": 1, "byteOffset": 24, "componentType": 5126, "count": 2, "type": "VEC4"},
+        ],
+        "meshes": [{"primitives": [{"attributes": {"POSITION": 0}, "targets": [{"POSITION": 0}]}]}],
+        "nodes": [{"children": [1, 2]}, {"mesh": 0, "skin": 0}, {}],
+        "skins": [{"joints": [2], "skeleton": 0}],
+        "scenes": [{"nodes": [0]}],
+        "animations": [
+            {
+                "samplers": [{"input": 1, "output": 2}],
+                "channels": [{"sampler": 0, "target": {"node": 2, "path": "rotation"}}],
+            }
+        ],
+    }
+
+
+def glb_of(words: dict, behind: int = 108) -> bytes:
+    text = json.dumps(words).encode()
+    text += b" " * (-len(text) % 4)
+    body = (
+        struct.pack("<I4s", len(text), b"JSON") + text + struct.pack("<I4s", behind, b"BIN\0") + bytes(behind)
+    )
+    return struct.pack("<4sII", b"glTF", 2, 12 + len(body)) + body
+
+
+def archive() -> bytes:
+    """An Ogawa file: five bytes of data, a group that holds them, and a root above it."""
+    data = struct.pack("<Q", 5) + b"motor" + bytes(3)
+    group = struct.pack("<3Q", 2, 1 << 63 | 16, 1 << 63)
+    root = struct.pack("<3Q", 2, 32, 0)
+    return b"Ogawa\xff\0\1" + struct.pack("<Q", 32 + len(group)) + data + group + root
+
+
+def _scene(kind: str):
+    check = ogawa.check_bytes if kind == ".abc" else gltffile.check_bytes
+    return lambda data: check(data, Path(f"x{kind}"))
+
+
 def _arrays(data: bytes) -> None:
     file = io.BytesIO(data)
     for array in npz.read(file, npz.names_in(file)).values():
@@ -186,6 +235,9 @@ TARGETS = {  # name -> what reads bytes, and whole inputs
     "npz": (_arrays, [_npz(frames=np.zeros((2, 3, 3), "f4"), triangles=np.zeros((1, 3), int))]),
     "pose": (_pose(".npz"), [_npz(vertices=np.zeros((3, 3)), faces=np.arange(3).reshape(1, 3))]),
     "stl": (_pose(".stl"), [_STL, _STL_TEXT]),
+    "glb": (_scene(".glb"), [glb_of(gltf_words())]),
+    "gltf": (_scene(".gltf"), [json.dumps(gltf_words()).encode()]),
+    "abc": (_scene(".abc"), [archive()]),
     "motion": (_motion, [_npz(frames=np.zeros((2, 3, 3), "f4"), rest=np.zeros((3, 3), "f4"))]),
     **{name: (_text(name), [_notes()[name].encode()]) for name in ("bones", "meshes", "looks", "merged")},
     "merge": (_merge, [_packed_merge()]),

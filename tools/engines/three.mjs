@@ -3,10 +3,12 @@ import fs from "node:fs";
 import * as THREE from "three";
 globalThis.self = globalThis;
 const { GLTFLoader } = await import("three/examples/jsm/loaders/GLTFLoader.js");
+const { MeshoptDecoder } = await import("meshoptimizer");
+await MeshoptDecoder.ready;
 
 const data = fs.readFileSync(process.argv[2]);
 const bytes = data.buffer.slice(data.byteOffset, data.byteOffset + data.byteLength);
-const gltf = await new GLTFLoader().parseAsync(bytes, "");
+const gltf = await new GLTFLoader().setMeshoptDecoder(MeshoptDecoder).parseAsync(bytes, "");
 const meshes = [];
 gltf.scene.traverse((node) => node.isSkinnedMesh && meshes.push(node));
 const mixer = new THREE.AnimationMixer(gltf.scene);

@@ -9,7 +9,7 @@ import measure
 import native
 from rows import EEL, KNOWN_ROWS, PEER_ROWS, TABLE_2, geometric_mean, say, timed
 
-BEST_PLAIN = {"quality": "best", "rest_mode": "free", "locality": False}
+BEST_PLAIN = {"quality": "best", "rest_mode": "free", "locality": False, "fairness": 0.0}
 BEST_DEFAULT = {"quality": "best"}
 NOISY_FRAMES, NOISE = 10, 2  # a short scan; percent of the size
 
@@ -31,6 +31,30 @@ def table2(bench):
 
 def defaults(bench):
     return against_table_2(bench, BEST_DEFAULT)
+
+
+def untouched(bench):
+    return against_table_2(bench, {"quality": "best", "rest_mode": "fixed"})
+
+
+def smooth(bench):
+    return against_table_2(bench, {"quality": "best", "rest_mode": "smooth"})
+
+
+def surface(bench):
+    """Normals against the better of py-dem-bones' two settings; the rest as it is in both."""
+    rows = []
+    for name, bones in bench.rows(PEER_ROWS):
+        peers = [bench.peer(name, bones, setting) for setting in ("default", "accurate")]
+        if None in peers:
+            continue
+        ours = bench.solve(name, bones, rest_mode="fixed")
+        best = min(peer["normal_degrees"] for peer in peers)
+        rows.append(
+            {"name": name, "bones": bones, **ours, "peers": peers, "ratio": ours["normal_degrees"] / best}
+        )
+    ratios = [row["ratio"] for row in rows]
+    return {"rows": rows, "mean": geometric_mean(ratios), "worst": max(ratios, default=None)}
 
 
 def locality(bench):

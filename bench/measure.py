@@ -1,6 +1,7 @@
 """What the bench measures, in NumPy alone: it shares nothing with the library.
 
 E_RMS    1000 sqrt(sum |x - y|^2 / (3 V F)), the rest pose scaled to its tight unit sphere
+normals  root mean square angle between the faces' normals, weighted by their areas in the frames, in degrees
 stray    the share of the vertices with more than 5 % of weight on bones outside these bones' main
          connected regions
 """
@@ -82,6 +83,23 @@ def erms(given_rest, frames, rest, transforms, weights):
 
 
 # ---- stray weights
+
+
+def crossed(points, triangles):
+    """[t][3] normals as long as twice the areas"""
+    a, b, c = (points[triangles[:, i]] for i in range(3))
+    return np.cross(b - a, c - a)
+
+
+def normal_degrees(frames, triangles, rest, transforms, weights):
+    squares, areas = 0.0, 0.0
+    for wanted, shown in zip(frames, replayed(rest, transforms, weights), strict=True):
+        own, other = crossed(shown, triangles), crossed(wanted.astype(float), triangles)
+        sine, cosine = np.linalg.norm(np.cross(own, other), axis=1), np.einsum("ij,ij->i", own, other)
+        angle = np.where(own.any(axis=1), np.arctan2(sine, cosine), np.pi / 2)
+        area = np.linalg.norm(other, axis=1)
+        squares, areas = squares + area @ angle**2, areas + area.sum()
+    return float(np.degrees(np.sqrt(squares / areas)))
 
 
 def components(count, a, b):

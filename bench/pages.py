@@ -36,6 +36,12 @@ def summary_rows(kept):
             "0.70 / 0.95",
             "0.60 / 0.85",
         )
+    for rest, least, goal in (("untouched", "0.95", "0.80"), ("smooth", "0.75", "0.65")):
+        if r := kept.get(rest):
+            yield f"the same with fairness, rest {rest}", pair(r["mean"], r["worst"]), least, goal
+    if r := kept.get("surface"):
+        what = "normals against the better of Dem Bones' settings, rest untouched: mean / worst"
+        yield what, pair(r["mean"], r["worst"]), "0.75", "0.50"
     if r := kept.get("locality"):
         figure = f"{percent(r['stray'])} / {percent(r['stray_at_5'])}"
         yield "vertices with stray weight, worst row (regions above 0.02 / 0.05)", figure, "0.1 %", "none"
@@ -183,6 +189,22 @@ def table_2_page(title, r):
         for row in r["rows"]
     )
     yield from table(("sequence, bones", "SSDR", "Ossify", "ratio", "s"), rows)
+
+
+def surface_page(r):
+    yield "## Normals in degrees (defaults, rest untouched)"
+    rows = (
+        [
+            label(row),
+            *(number(peer["normal_degrees"]) for peer in row["peers"]),
+            number(row["normal_degrees"]),
+            number(row["ratio"]),
+        ]
+        for row in r["rows"]
+    )
+    yield from table(
+        ("sequence, bones", "Dem Bones default", "accurate", "Ossify", "ratio to the better"), rows
+    )
 
 
 def locality_page(r):
@@ -522,6 +544,9 @@ def deleted_page(r):
 PAGES = {
     "table2": lambda r: table_2_page("Against SSDR's Table 2 (best, rest free, plain least squares)", r),
     "defaults": lambda r: table_2_page("Against SSDR's Table 2 (best, rest kept, local weights)", r),
+    "untouched": lambda r: table_2_page("Against SSDR's Table 2 (best, fairness, rest untouched)", r),
+    "smooth": lambda r: table_2_page("Against SSDR's Table 2 (best, fairness, smooth rest)", r),
+    "surface": surface_page,
     "locality": locality_page,
     "known": known_page,
     "correctives": correctives_page,

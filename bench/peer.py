@@ -46,6 +46,7 @@ def run(path, bones, setting):
     return {
         "seconds": seconds,
         "erms": measure.erms(rest, frames, rest, transforms, weights),
+        "normal_degrees": measure.normal_degrees(frames, triangles, rest, transforms, weights),
         "bones": found,
         "stray": measure.stray_share(edges, weights),
         "version": importlib.metadata.version("py-dem-bones"),

@@ -167,6 +167,7 @@ def timed(sequence, bones, **chosen):
     rig, info = native.decompose(sequence.rest, sequence.frames, sequence.triangles, settings)
     return rig, {
         "erms": info.erms,
+        "normal_degrees": info.normal_degrees,
         "seconds": time.process_time() - began,  # of the processor: other work on the machine does not count
         "wall": info.seconds,
         "refine": info.stage_seconds["refine"],

@@ -40,6 +40,9 @@ SECTIONS = {
     for section in (
         figures_error.table2,
         figures_error.defaults,
+        figures_error.untouched,
+        figures_error.smooth,
+        figures_error.surface,
         figures_error.locality,
         figures_error.known,
         figures_correctives.correctives,

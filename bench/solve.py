@@ -15,7 +15,8 @@ each), and the errors have them in; with --animation-space also `positions` [v][
 `influence_bones`: v = sum_k transforms[bone] positions.
 A sequence of several subjects holds `rest` [s][v][3] and `subject` [f], whose frame each is: weights and
 tree are shared, transforms go from the subject's own rest, and RIG.npz gets `rest` [s][v][3] and, with
---skeleton, `joints` [s][b][3] (bench/fit.py puts them into bodies that were never seen).
+--skeleton, `joints` [s][b][3] (bench/fit.py puts them into bodies that were never seen). With --skeleton
+articulated every body turns about joints of its own, weights and rests held.
 A refusal is one sentence on stderr and exit code 1. Any python3 that has NumPy will do.
 """
 
@@ -44,6 +45,7 @@ MOST_PARTS = 100  # more than a body with fingers and toes has
 SPACE_ROUNDS = 3  # of bones and positions in turns: later ones gain little
 
 
+BUDGETS = {"rms": "rms", "max": "maximum", "normals": "normals", "bumps": "bumps"}
 MOST_NEEDED = 8  # influences of a vertex, when they are not counted
 
 
@@ -60,8 +62,15 @@ def parse(arguments):
     parser = Parser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sequence", metavar="SEQ.npz")
     parser.add_argument("--bones", type=int, help="how many; with --budget or --auto-bones: the most allowed")
-    parser.add_argument("--budget", type=float, metavar="PERCENT", help="of the rest's box diagonal")
-    parser.add_argument("--budget-kind", choices=("rms", "max"), default="rms", help="what --budget bounds")
+    parser.add_argument(
+        "--budget", type=float, metavar="X", help="percent of the rest's box diagonal, or as said next"
+    )
+    parser.add_argument(
+        "--budget-kind",
+        choices=BUDGETS,
+        default="rms",
+        help="what --budget bounds; normals: in degrees, bumps: in mean edges",
+    )
     parser.add_argument("--auto-bones", action="store_true", help="as many as the body has parts")
     parser.add_argument(
         "--influences", type=influences_of, help="most bones a vertex; auto: what the surface needs, up to 8"
@@ -254,7 +263,7 @@ def settings_of(options):
     }
     if options.budget is not None:
         chosen["budget"] = options.budget
-        chosen["budget_kind"] = "rms" if options.budget_kind == "rms" else "maximum"
+        chosen["budget_kind"] = BUDGETS[options.budget_kind]
         chosen["bones"] = native.MAX_BONES if options.bones is None else options.bones
     if options.auto_bones:
         chosen["budget_kind"] = "parts"
@@ -341,18 +350,21 @@ def conduct(sequence, rig, skeleton, roles):
 
 
 def with_correctives(options, sequence, rig, info):
-    """The rig with correctives, the info of all and what they are worth. As in the decomposition, the rest is
-    solved along unless it is fixed, and best quality solves the bones again, unless joints hold them."""
+    """The rig with correctives, the info of all and what they are worth. As in the decomposition, the rest
+    is solved along unless it is fixed, and best quality solves weights and bones again; joints hold
+    the bones, and an animator's weights stay."""
     rest, frames, triangles = sequence
     settings = dataclasses.replace(settings_of(options), bones=rig.bones, budget_kind="none", budget=0.0)
     wishes = {
         "count": native.MAX_CORRECTIVES if options.correctives is None else options.correctives,
         "solve_rest": settings.rest_mode != "fixed",
-        "refine": settings.quality == "best" and options.skeleton not in ("articulated", "animator"),
+        "refine": settings.quality == "best" and options.skeleton != "animator",
     }
     if options.correctives_budget is not None:
         wishes |= {"budget_kind": "rms", "budget": options.correctives_budget}
     correction = native.Correction(**wishes)
+    if options.skeleton == "articulated":
+        rig = dataclasses.replace(rig, held_transforms=np.ones(rig.transforms.shape[:2], np.uint8))
     rig, worth, found = native.correct(rest, frames, triangles, rig, correction, settings)
     stages = {name: seconds + found.stage_seconds[name] for name, seconds in info.stage_seconds.items()}
     more = {
@@ -365,15 +377,27 @@ def with_correctives(options, sequence, rig, info):
     return rig, found._replace(**kept), more
 
 
+def rested(rig, space):
+    """The same positions, of a rig whose rest is where they put it."""
+    rest = rig.rest + space.corrections[:, :, :3].sum(axis=1)
+    positions, there = space.positions(rig), np.concatenate([rest, np.ones((len(rest), 1))], axis=1)
+    corrections = positions - space.weights(rig)[:, :, None] * there[:, None]
+    return dataclasses.replace(rig, rest=rest), native.Space(space.bones, corrections)
+
+
 def with_space(options, sequence, rig, skeleton, info):
-    """The rig, its animation space and the info of both. Bones about joints stay so."""
+    """The rig, its animation space and the info of both. Bones about joints stay so, and the rest if it is to
+    stay untouched."""
     settings = dataclasses.replace(settings_of(options), bones=rig.bones, budget_kind="none", budget=0.0)
     rounds = 0 if options.skeleton == "animator" else SPACE_ROUNDS
-    fit = native.SpaceFit(bones=options.animation_space, rounds=rounds)
+    untouched = settings.rest_mode == "fixed"
+    fit = native.SpaceFit(bones=options.animation_space, rounds=rounds, rest_exact=untouched)
     joined = {}
     if options.skeleton == "articulated":
         joined = {"parents": skeleton.parents, "joints": skeleton.joints}
     rig, space, found = native.animation_space(*sequence, rig, fit, settings, **joined)
+    if not untouched:
+        rig, space = rested(rig, space)
     more = {"space_seconds": found.seconds, "bare_erms": info.erms}
     stages = {name: seconds + found.stage_seconds[name] for name, seconds in info.stage_seconds.items()}
     kept = {"seconds": info.seconds, "iterations": info.iterations, "stage_seconds": stages}
@@ -469,28 +493,60 @@ def refuse_with_subjects(options, rest, subject):
         raise Refusal(f"{options.sequence} has the rests of several subjects, but no `subject` [f].")
     if np.ndim(rest) != 3:
         raise Refusal(f"{options.sequence} has `subject`, but no `rest` [s][v][3] of several subjects.")
-    alone = ("track", "correctives", "correctives_budget", "animation_space", "virtual")
+    alone = ("armature", "correctives", "correctives_budget", "animation_space", "virtual")
     given = [name for name in alone if getattr(options, name) is not None] + ["flexible"] * options.flexible
     if given:
         raise Refusal(f"Several subjects share rigid bones alone: leave out --{given[0].replace('_', '-')}.")
-    if options.skeleton not in ("none", "hierarchy"):
-        raise Refusal("Joints of several subjects are found, but do not hold: take --skeleton hierarchy.")
+    if options.skeleton == "animator":
+        raise Refusal(
+            "An animator's skeleton is found for one body: take --skeleton articulated for several subjects."
+        )
+
+
+def track_subjects(options, sequence, subject):
+    """Weights of a known rig in new frames of these bodies, which may be others than it was made for."""
+    rest, frames, triangles = sequence
+    known, positions = read_rig_arrays(options.track)
+    if positions is not None:
+        raise Refusal(f"{options.track} has an animation space, which belongs to one body: take another rig.")
+    if np.shape(known.influence_bones)[:1] != rest.shape[1:2]:
+        raise Refusal(
+            f"{options.track} is the rig of a mesh with {len(known.influence_bones)} vertices; the bodies"
+            f" have {rest.shape[1]}."
+        )
+    rig = native.Rig(None, known.influence_bones, known.influence_weights, rest).to_track()
+    options.bones = max(int(known.influence_bones.max(initial=0)) + 1, 1)
+    settings = dataclasses.replace(settings_of(options), rest_mode="fixed", jointed=False)
+    return native.decompose(rest, frames, triangles, settings, rig, subject)
 
 
 def unite(options, sequence, subject, out):
     """One rig for several subjects."""
     rest, frames, triangles = sequence
     refuse_with_subjects(options, rest, subject)
-    joined = options.skeleton != "none"
-    rig, united, info = native.unite(rest, frames, subject, triangles, settings_of(options), joined)
-    names = ("transforms", "influence_bones", "influence_weights")
-    arrays = {name: getattr(rig, name) for name in names} | {"rest": united.rest, "subject": subject}
+    joined, united, more = options.skeleton != "none", None, {"subjects": len(rest)}
+    if options.track:
+        rig, info = track_subjects(options, sequence, subject)
+    else:
+        rig, united, info = native.unite(rest, frames, subject, triangles, settings_of(options), joined)
+        rig = dataclasses.replace(rig, rest=united.rest)
     if joined:
-        arrays |= {"parents": united.parents, "joints": united.joints}
+        more["root"] = int(united.root)
+    if options.skeleton == "articulated":
+        more["free_erms"] = info.erms
+        settings = dataclasses.replace(settings_of(options), bones=rig.bones, budget_kind="none", budget=0.0)
+        hung = native.connect(rig, triangles, settings=settings, subject=subject)
+        given = (rest, frames, triangles, rig, hung, settings)
+        rig, united, held = native.articulate(*given, subject=subject)
+        more["articulate_seconds"] = held.seconds
+        info = held._replace(seconds=info.seconds)
     if out:
+        names = ("transforms", "influence_bones", "influence_weights", "rest")
+        arrays = {name: getattr(rig, name) for name in names} | {"subject": subject}
+        if joined:
+            arrays |= {"parents": united.parents, "joints": united.joints}
         with whole.replacing(out) as part, open(part, "wb") as file:
             np.savez(file, **arrays)
-    more = {"subjects": len(united.rest)} | ({"root": int(united.root)} if joined else {})
     print(json.dumps({**report(info), **more}), flush=True)
 
 
@@ -500,6 +556,8 @@ def solve(arguments):
     if out:
         refuse_unwritable(out, options.sequence)
     *sequence, subject = read_sequence(options.sequence)
+    if subject is None and np.ndim(sequence[0]) == 3 and len(sequence[0]) == 1:
+        subject = np.zeros(len(sequence[1]), np.int32)  # all frames are of the one body
     if subject is not None or np.ndim(sequence[0]) == 3:
         unite(options, sequence, subject, out)
         return

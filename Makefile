@@ -194,7 +194,7 @@ $(replay): $(replay_objects) $(if $(target),$(library),$(native_objects)) $(open
 
 # ---- targets
 
-.PHONY: lib wheel extension extensions release demo pictures test test-c test-python test-addon test-blenders test-windows \
+.PHONY: lib wheel extension extensions release demo pictures test test-build test-c test-python test-addon test-blenders test-windows \
         test-rebuild test-address test-threads coverage bench hashes fuzz fuzz-files fuzz-run fuzz-keep fuzz-merge lock format lint graph clean help
 
 lib: $(library) ## build the library
@@ -236,10 +236,11 @@ demo: ## build/demo: moving meshes, the rigs made of them, and a picture of both
 pictures: extension ## docs/pictures: those of the README and the manual, made anew
 	@$(venv_python) tools/pictures.py
 
-test: test-c ## all tests: in C, in Python, and of the extension in the oldest and the newest bpy package
-	@if $(venv_python) tools/blenders.py any; then \
-	 $(MAKE) --no-print-directory test-python extension && $(MAKE) --no-print-directory test-addon; \
-	 else $(MAKE) --no-print-directory test-python; fi
+test: ## all tests: in C, in Python, and of the extension in the oldest and the newest bpy package, side by side
+	@env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL $(venv_python) tools/check.py --tests $(MAKEOVERRIDES)
+
+test-build: $(runner) $(replay) lib
+	@if $(venv_python) tools/blenders.py any; then $(MAKE) --no-print-directory extension; fi
 
 # OpenBLAS is not built with the thread sanitizer, so what it does inside cannot be judged.
 test_environment.tsan := TSAN_OPTIONS=suppressions=tests/native/tsan.supp:halt_on_error=1

@@ -142,6 +142,13 @@ def _scripts_alone():
     return scripts
 
 
+def ends():
+    """The oldest and the newest that can be had, each once; with $BLENDER set, that one stands for both."""
+    if unusable():
+        return []
+    return ["newest"] if os.environ.get("BLENDER") else [*dict.fromkeys((fitting()[0], fitting()[-1]))]
+
+
 def unusable():
     """Why the extension cannot be used here in any Blender; None when it can."""
     if this_platform() not in PLATFORMS:

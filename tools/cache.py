@@ -79,8 +79,9 @@ def attempt(command, limit, environment=None):
 
 
 def _pip(python, *arguments):
-    """Tries again when it fails: networks do."""
-    command = [str(python), "-I", "-m", "pip", "--disable-pip-version-check", *map(str, arguments)]
+    """Tries again when it fails: networks do. python: a path, or the start of a command"""
+    start = python if isinstance(python, list) else [python]
+    command = [*map(str, start), "-I", "-m", "pip", "--disable-pip-version-check", *map(str, arguments)]
     for wait in (*[PAUSE] * (TRIES - 1), 0):
         if attempt(command, PIP_LIMIT):
             return

@@ -1,12 +1,15 @@
 """Everything a change must pass: python tools/check.py (.ci/run calls it when what it needs is there)
 
+    --tests            only what `make test` runs
+    --others           only what neither `make lint` nor `make test` runs
     --without-clang    leave out what needs clang
     --go-on            after a part that failed, too
     WORD...            only the parts whose names hold one of the words
+    NAME=VALUE...      for every make
 
-Checks that use all processors by themselves come first, one after the other; then the others side by side,
-one a processor. The first that fails ends all of it. What each says is printed when it has ended; last come
-the seconds, on the clock and of processors, and what was left out.
+What uses all processors by itself comes first, one after the other; then the others side by side, one a
+processor, those of `make test` before the rest. The first that fails ends all of it. What each says is
+printed when it has ended; last come the seconds, on the clock and of processors, and what was left out.
 """
 
 import os
@@ -21,16 +24,23 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
+import blenders
 from cache import ROOT
+from platforms import PLATFORMS, this_platform
 
-WHOLE = 85 * 60  # seconds for everything; a good run on two processors takes less than half of that
+SPENT = int(os.environ.get("CHECK_SPENT", 0))  # seconds, by what came before
+WHOLE = 85 * 60 - SPENT  # seconds for everything; a good run on two processors takes less than half of that
 WORTH_REPEATING = re.compile(r"(FAILED )?(tests|window) in Blender|skipped |\d+ passed")
 
 
 HAS_GCOV = shutil.which(os.environ.get("GCOV", "gcov")) is not None
 HAS_CLANG = "--without-clang" not in sys.argv
 GOES_ON = "--go-on" in sys.argv
-WORDS = [word for word in sys.argv[1:] if not word.startswith("--")]
+ONLY_TESTS = "--tests" in sys.argv
+ONLY_OTHERS = "--others" in sys.argv
+GIVEN = [word for word in sys.argv[1:] if not word.startswith("--")]
+WORDS = [word for word in GIVEN if "=" not in word]
+CHOICES = dict(word.split("=", 1) for word in GIVEN if "=" in word)  # for make
 LEFT_OUT = {
     "skipped coverage: there is no gcov": not HAS_GCOV,
     "skipped fuzz and clang's warnings: there is no clang with libFuzzer, and it could not be installed": (
@@ -55,22 +65,49 @@ class Done(NamedTuple):
 
 def make(*arguments):
     """On one processor: other parts have the others."""
-    return ["make", "-j1", *arguments]
+    return ["make", "-j1", *arguments, *chosen()]
+
+
+def chosen():
+    return [f"{name}={value}" for name, value in CHOICES.items()]
+
+
+def as_shipped():
+    """What the zip carries is what is tested, so that the library is compiled once; where no zip is made, or
+    somebody names another build, that one."""
+    named = {"target", "config", "CC", "ARCH", "OPENBLAS"} & set(CHOICES)
+    return [] if named or this_platform() not in PLATFORMS else [f"target={this_platform()}"]
 
 
 def first_parts():
-    return [
-        Part("lint", 900, [["make", "lint"]]),  # and the development environment, when there is none yet
-        Part("tests", 2700, [["make", "test"]]),
-    ]
+    if not ONLY_TESTS and not ONLY_OTHERS:
+        yield Part("lint", 900, [["make", "lint"]])  # and the development environment, when there is none yet
+    if not ONLY_OTHERS:
+        yield Part("what is tested", 1800, [["make", "test-build", *as_shipped(), *chosen()]])
+    if not ONLY_TESTS:  # the trials of farms and engines start from it
+        yield Part("the library by the compiler at hand", 600, [["make", "lib", *chosen()]])
 
 
 def blender(name, part):
-    return [sys.executable, "tools/test_blenders.py", "--parts", part, "--", name]
+    only = CHOICES.get("TESTS", "")
+    return [sys.executable, "tools/test_blenders.py", "--only", only, "--parts", part, "--", name]
+
+
+def tests_in(name):
+    return Part(f"tests in Blender {name}", 2700, [blender(name, "tests")])
+
+
+def test_parts():
+    """What `make test` stands for."""
+    yield from map(tests_in, blenders.ends())
+    yield Part("tests in Python", 1800, [make("test-python", *as_shipped())])
+    yield Part("tests in C", 1800, [make("test-c", *as_shipped())])
 
 
 def other_parts():
     """The longest first. What writes the same files is one part."""
+    if HAS_GCOV:
+        yield Part("coverage", 2700, [make("coverage")])
     yield Part("windows in Debian's Blenders", 3000, [blender("trixie", "window"), blender("sid", "window")])
     yield Part("thread sanitizer", 2700, [make("test-threads")])
     yield Part(
@@ -85,10 +122,8 @@ def other_parts():
         ],
     )
     for name in ("4.5", "trixie", "sid"):  # `make test` takes the oldest and the newest package
-        yield Part(f"tests in Blender {name}", 2700, [blender(name, "tests")])
+        yield tests_in(name)
     yield Part("address and undefined-behaviour sanitizers", 2700, [make("test-address")])
-    if HAS_GCOV:
-        yield Part("coverage", 1800, [make("coverage")])
     if HAS_CLANG:
         yield Part("warnings of clang", 600, [make("lib", "CC=clang", "config=debug")])
         yield Part("fuzz, one minute", 600, [make("fuzz", "FUZZ_SECONDS=60")])
@@ -157,9 +192,11 @@ class Checks:
     def run_all(self):
         for part in first_parts():
             self.run(part)
-        alone = {"JOBS": "1"}
-        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-            for ended in [pool.submit(self.run, part, alone) for part in other_parts()]:
+        beside = [*([] if ONLY_OTHERS else test_parts()), *([] if ONLY_TESTS else other_parts())]
+        processors = os.cpu_count() or 1
+        share = {"JOBS": str(max(processors + 1 - len(beside), 1))}
+        with ThreadPoolExecutor(processors) as pool:
+            for ended in [pool.submit(self.run, part, share) for part in beside]:
                 ended.result()
 
     def tell(self):
@@ -171,8 +208,14 @@ class Checks:
         all_used = sum(part.processors for part in self.done)
         print(f"{time.monotonic() - self.began:5.0f} s {all_used:5.0f} s  in all")
         again = [line for part in self.done for line in part.lines]
-        again += [sentence for sentence, is_so in LEFT_OUT.items() if is_so]
+        again += left_out()
         print("\n".join(dict.fromkeys(again)), flush=True)
+
+
+def left_out():
+    why = blenders.unusable()
+    without_blender = [f"skipped the tests in Blender: {why}"] if why else []
+    return without_blender + [sentence for sentence, is_so in LEFT_OUT.items() if is_so and not ONLY_TESTS]
 
 
 def is_asked_for(part):

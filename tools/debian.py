@@ -13,7 +13,7 @@ from pathlib import Path
 from cache import FOLDER, Unavailable, alone, attempt
 
 SUITES = {"trixie": "4.3", "sid": "5.2 or newer"}  # and the Blender in it
-PACKAGES = [
+BLENDER = [
     "blender",
     # Blender's package leaves to chance what its Python side imports: NumPy, and what extensions need in 5.x
     *("python3-numpy", "python3-requests", "python3-cattr", "python3-zstandard"),
@@ -52,19 +52,27 @@ def unfit():
 
 def root_of(suite):
     """The root filesystem with Blender, made if it is not there; Unavailable if it cannot be."""
-    folder = FOLDER / f"debian-{suite}"
-    recipe = " ".join(PACKAGES)
+    return _root(f"debian-{suite}", suite, BLENDER, f"Blender {SUITES[suite]}")
+
+
+def root_with_python(version):
+    """The same with a Python that is newer than this system's, which can make environments."""
+    return _root(f"debian-python{version}", "sid", [f"python{version}-venv"], f"Python {version}")
+
+
+def _root(name, suite, packages, purpose):
+    folder, recipe = FOLDER / name, " ".join(packages)
     made = folder / "made-of"
     with alone(folder):
         if not (made.exists() and made.read_text() == recipe):
-            print(f"getting Debian {suite} with Blender {SUITES[suite]} into {folder}", file=sys.stderr)
-            _make(suite, folder)
+            print(f"getting Debian {suite} with {purpose} into {folder}", file=sys.stderr)
+            _make(suite, folder, packages)
             made.write_text(recipe)
     return folder
 
 
-def _make(suite, folder):
-    command = ["mmdebstrap", "--mode=root", "--variant=minbase", "--quiet", f"--include={','.join(PACKAGES)}"]
+def _make(suite, folder, packages):
+    command = ["mmdebstrap", "--mode=root", "--variant=minbase", "--quiet", f"--include={','.join(packages)}"]
     # the lists of unstable may be older than they say they can be
     command += ['--aptopt=Acquire::Check-Valid-Until "false"', '--aptopt=Acquire::Retries "3"']
     command += [f"--dpkgopt=path-exclude=/usr/share/{what}/*" for what in ("man", "doc", "locale")]

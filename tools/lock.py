@@ -13,7 +13,7 @@ from blenders import RELEASES, requirements_of
 from cache import REQUIREMENTS, ROOT, environment, stop
 
 OLDEST_PYTHON = "3.10"
-NEEDED_PYTHON = {"fuzz": "3.11"}  # where a package has none for the oldest
+NEEDED_PYTHON = {"fuzz": "3.11", "numpy2.4": "3.11"}  # where a package has none for the oldest
 HEAD = "# Written by `make lock`: versions and hashes. What is asked for stands in {source}.\n"
 
 

@@ -56,6 +56,7 @@ def bill(zip_file, openblas):
     )
     root.properties.add(Property(name="ossify:file", value=zip_file.name))
     wheel = described("ossify", OURS, data=entries[wheel_name], version=version)
+    wheel.bom_ref.value = "ossify/wheel"
     bom.components.add(wheel)
     bom.register_dependency(root, [wheel])
     for name, library in shared_libraries(entries[wheel_name]).items():
@@ -92,6 +93,8 @@ def main():
     wrong = JsonStrictValidator(SchemaVersion.V1_6).validate_str(text)
     if wrong:
         stop(f"the bill of materials of {zip_file.name} is not CycloneDX 1.6: {wrong}")
+    if '"BomRef.' in text:  # made up at random where two parts have one name
+        stop(f"the bill of materials of {zip_file.name} names a part as no other build would.")
     out.write_text(text + "\n", encoding="utf-8")
 
 

@@ -1,8 +1,8 @@
 """Makes the pictures of the manual anew (`make pictures`): python tools/pictures.py
 
 docs/pictures/demo.png is rendered by tools/demo/inside.py, virtual.png by tools/demo/layers.py, volume.png by
-tools/demo/volume.py, family.png by tools/demo/family.py; the others are taken by tools/demo/screens.py in
-Debian's Blender with a window.
+tools/demo/volume.py, family.png by tools/demo/family.py, those of captured bodies by tools/demo/animator.py;
+the others are taken by tools/demo/screens.py in Debian's Blender with a window.
 """
 
 import os
@@ -21,6 +21,7 @@ from platforms import this_platform
 PICTURES = ROOT / "docs" / "pictures"
 SUITE = "trixie"
 WIDTH = 920  # of the rendered one: a page is not wider
+NARROWER = 880  # of those with many colours
 LIMIT = 900  # seconds
 MOST_BYTES = 300_000
 
@@ -63,6 +64,17 @@ def correct(zip_file, folder):
     shutil.copy(folder / "correctives.png", PICTURES)
 
 
+def render_animator(zip_file, folder):
+    data = Path(os.environ.get("OSSIFY_DATA", ROOT.parent / "shared" / "data"))
+    if not data.is_dir():
+        print(f"  pictures of captured bodies stay as they are: {data} is not there; $OSSIFY_DATA names it")
+        return
+    os.environ["BLENDER_USER_RESOURCES"] = str(folder)
+    run(blenders.script(ROOT / "tools" / "demo" / "animator.py", zip_file, folder, data, NARROWER), folder)
+    for path in sorted(folder.glob("animator-*.png")):
+        shutil.copy(path, PICTURES)
+
+
 def take(zip_file, folder):
     why = debian.unfit()
     root = None if why else debian.root_of(SUITE)
@@ -89,6 +101,7 @@ def main():
         "volume": render_volume,
         "family": render_family,
         "correctives": correct,
+        "animator": render_animator,
         "screens": take,
     }
     for name in sys.argv[1:] or makers:

@@ -5,6 +5,10 @@ that one stands for all of them. The zip that `make extension` made is installed
 against what was installed, in as many Blenders at once as there are processors; where there is a screen,
 tests/window uses it there as a person would, one after the other. A Blender that dies on the way is started
 again: the test it died in must pass there, and the tests after it are run; the line of the result says so.
+
+Every test runs in the newest bpy package. Elsewhere those are left out that are marked `solver`: what the
+library chooses, which no version of Blender changes. Blenders between the oldest and the newest run the first
+case of each test alone. With --only, all that it names run.
 """
 
 import argparse
@@ -26,6 +30,7 @@ from extension import zip_path
 from platforms import this_platform
 
 LIMITS = {"tests": 2400, "window": 1600}  # seconds
+SHARES = {"4.5": "first cases", "trixie": "first cases"}  # of the tests; else "blender", all but the solver's
 MOST_DEATHS = 4  # of a Blender in its tests; a test that it dies in twice has failed
 SCREENS = ROOT / "build" / "screens"
 SCRIPTS = {"tests": ROOT / "tests" / "inside.py", "window": ROOT / "tests" / "window" / "drive.py"}
@@ -190,6 +195,11 @@ def words_of(log, words):
     return f"{counts or words}; this Blender died in {' and in '.join(died)}, started again there"
 
 
+def share_of(blender, only):
+    is_newest = blender.name in ("own", *blenders.fitting()[-1:])
+    return "all" if only or is_newest else SHARES.get(blender.name, "blender")
+
+
 def judge(blender, part, zip_file, only, sessions, said=None):
     """Whether it passed, and a line that says so."""
     with tempfile.TemporaryDirectory(prefix="ossify-") as name:
@@ -200,6 +210,7 @@ def judge(blender, part, zip_file, only, sessions, said=None):
         environment = {
             "BLENDER_USER_RESOURCES": str(resources),
             "PYTHONDONTWRITEBYTECODE": "1",
+            "OSSIFY_SHARE": share_of(blender, only),
             "OPENBLAS_NUM_THREADS": "1",  # of NumPy's own, which wait for each other over small matrices
         }
         print(f"\n== {part} in Blender {blender.name}", file=said, flush=True)

@@ -41,6 +41,7 @@ class Row:
     posed: bpy.types.Mesh
     weights: np.ndarray  # [v][b]
     colours: np.ndarray  # [b][3] of the bones
+    shown: np.ndarray  # [s][3] of those that an animator sees
     bones: list[tuple[Matrix, float]]  # pose in world space, length
     posed_bones: list[tuple[Matrix, float]]
     error_colours: np.ndarray  # [v][4]
@@ -74,9 +75,14 @@ def _poses(armature, bones):
     return [(armature.matrix_world @ armature.pose.bones[b.name].matrix, b.length) for b in bones]
 
 
+def _is_seen(bone):
+    """Helpers are hidden."""
+    return bone.get("ossify_role") != "helper"
+
+
 def bone_at(armature, place):
-    """The pose bone whose head is nearest to a place of the rest pose, in the armature's space."""
-    bones = [bone for bone in armature.pose.bones if bone.bone.use_deform]
+    """The pose bone whose head is nearest to a place of the rest pose, in the armature's space; no helper."""
+    bones = [bone for bone in armature.pose.bones if bone.bone.use_deform and _is_seen(bone.bone)]
     return min(bones, key=lambda bone: (bone.bone.head_local - Vector(place)).length)
 
 
@@ -95,9 +101,10 @@ def take(ossify, source, result, frame, turn, captions, grips):
     armature, mesh = result.armature, result.meshes[0]
     bpy.context.scene.frame_set(frame)
     bones = [bone for bone in armature.data.bones if bone.use_deform]
-    shown, poses = [_still(source), _still(mesh)], _poses(armature, bones)
+    seen = [bone for bone in bones if _is_seen(bone)]
+    shown, poses = [_still(source), _still(mesh)], _poses(armature, seen)
     pose(armature, grips)
-    shown, posed_bones = [*shown, _still(mesh)], _poses(armature, bones)
+    shown, posed_bones = [*shown, _still(mesh)], _poses(armature, seen)
     bpy.context.scene.frame_set(frame)  # keys take the hand's work back
     top = ossify.rig.heat.top_error([mesh])
     return Row(
@@ -105,6 +112,7 @@ def take(ossify, source, result, frame, turn, captions, grips):
         *shown,
         _weights(mesh, [bone.name for bone in bones]),
         np.array([bone.color.custom.normal for bone in bones]),
+        np.array([bone.color.custom.normal for bone in seen]),
         poses,
         posed_bones,
         ossify.rig.heat.ramp(np.clip(ossify.rig.heat.error_of(mesh.data) / top, 0, 1)),
@@ -227,7 +235,7 @@ def _add_row(scene, row, height):
     for column, mesh in enumerate((row.source, ghost, row.posed, error)):
         place = Matrix.Translation((_across(column), 0, height)) @ view
         _put(scene, "Mesh", mesh, place)
-        _add_bones(scene, bones[column] or [], row.colours if bones[column] else [], place)
+        _add_bones(scene, bones[column] or [], row.shown if bones[column] else [], place)
         _text(scene, row.captions[column], (_across(column), -4, height - 1.5), 0.17, _FAINT)
 
 

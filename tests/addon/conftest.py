@@ -19,6 +19,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 INSTALLED = "bl_ext.user_default.ossify"
 
+SHARES = ("all", "blender", "first cases")  # of the tests: see tools/test_blenders.py
+
 HAS_BLENDER = importlib.util.find_spec("bpy") is not None
 
 if not HAS_BLENDER:
@@ -50,9 +52,31 @@ def _source_tree():
     return module
 
 
-def pytest_configure():
+def pytest_configure(config):
+    share = os.environ.get("OSSIFY_SHARE", "all")
+    if share not in SHARES:
+        raise pytest.UsageError(f"OSSIFY_SHARE is {share!r}, and none of {', '.join(SHARES)}.")
+    config.addinivalue_line(
+        "markers",
+        "solver: of what the solver chooses, which no version of Blender changes; run in one Blender",
+    )
     if HAS_BLENDER:
         sys.modules["ossify"] = _installed() if os.environ.get("OSSIFY_INSTALLED") else _source_tree()
+
+
+def _is_left_out(item, share):
+    if share == "all":
+        return False
+    case = getattr(item, "callspec", None)
+    is_further = case is not None and any(case.indices.values())
+    return item.get_closest_marker("solver") is not None or (share == "first cases" and is_further)
+
+
+def pytest_collection_modifyitems(config, items):
+    share = os.environ.get("OSSIFY_SHARE", "all")
+    left_out = {item for item in items if _is_left_out(item, share)}
+    config.hook.pytest_deselected(items=list(left_out))
+    items[:] = [item for item in items if item not in left_out]
 
 
 def pytest_collection_finish():

@@ -18,7 +18,8 @@ COUNT = len(scenes.creature_bones())
 @kept
 def sheet_rig(**chosen):
     obj = scenes.key_shapes(scenes.grid())
-    return chain.converted(obj, **{"bones": 5, **chosen})
+    numbered = {"bones": 5, "symmetry": "NONE"}  # no name has a side
+    return chain.converted(obj, **{**numbered, **chosen})
 
 
 @kept

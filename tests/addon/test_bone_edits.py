@@ -200,6 +200,7 @@ def test_merging_one_bone_is_refused(creature):
 PLAIN = {"rest_correction": "KEPT", "fairness": 0.0}  # as much is gained as can be
 
 
+@pytest.mark.solver
 @pytest.mark.parametrize(
     "creature", [{}, {"skeleton": "NONE"}, {"skeleton": "ARTICULATED", **PLAIN}], indirect=True
 )
@@ -247,6 +248,7 @@ def test_adding_leaves_locked_groups_alone(creature):
     assert [row.get(locked) for row in weights_by_name(mesh)] == before
 
 
+@pytest.mark.solver
 def test_articulated_bones_still_only_turn(creature):
     """Added, split and merged: every joint holds in every frame"""
     source, _, _ = creature
@@ -332,6 +334,7 @@ def test_vertices_that_lost_their_bone_are_refitted_first(creature):
     run(bone_growth.add_at_worst(bpy.context, armature))
 
 
+@pytest.mark.solver
 @pytest.mark.parametrize("creature", [{"rest_correction": "FREE"}], indirect=True)
 def test_errors_are_told_in_percent_of_the_same_size_as_by_a_refit(creature):
     """With one bone left the solver makes another rest shape, in a smaller box."""
@@ -365,6 +368,7 @@ def test_what_moves_alike_is_not_split():
 # ---- remove
 
 
+@pytest.mark.solver
 @pytest.mark.parametrize("creature", [{}, {"skeleton": "ARTICULATED"}], indirect=True)
 def test_useless_bones_go_within_the_tolerance(creature):
     source, armature, mesh = creature

@@ -200,6 +200,7 @@ BY_THE_MOTION = GROWN | {
 }
 
 
+@pytest.mark.solver
 @pytest.mark.parametrize("change", [move_second, hang_second])
 @pytest.mark.parametrize("way", BY_THE_MOTION)
 def test_bones_whose_keys_mean_another_motion_are_refitted_first(way, change):

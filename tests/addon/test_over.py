@@ -51,6 +51,7 @@ def sculpt(mesh, name, by=0.08):
 # ---- correctives
 
 
+@pytest.mark.solver
 @pytest.mark.parametrize("kind", ["KEYED", "DRIVEN"])
 def test_a_refit_solves_correctives_again(kind):
     source, armature, mesh = arm()
@@ -87,6 +88,7 @@ def test_a_refit_that_is_cancelled_leaves_them():
             assert scenes.difference(picture, scenes.picture()) == ""
 
 
+@pytest.mark.solver
 @pytest.mark.parametrize("kind", ["KEYED", "DRIVEN"])
 @pytest.mark.parametrize("how", ["sculpted", "locked"])
 @pytest.mark.parametrize("again", ["refit", "add"])

@@ -4,6 +4,8 @@ import os
 import sys
 from pathlib import Path
 
+import addon_utils
+import bpy
 import numpy as np
 import pytest
 from ossify import native
@@ -50,3 +52,41 @@ def test_nothing_but_the_addon_was_installed():
         ).split()
     )
     assert others <= {"blender_manifest.toml", "LICENSE", "licenses", "manual", "wheels", *rooms}, others
+
+
+MODULE = "bl_ext.user_default.ossify"
+
+
+def _draws(menu):
+    """Functions of ours that are drawn into a menu or panel of Blender's."""
+    functions = getattr(getattr(menu, "draw", None), "_draw_funcs", ())
+    return {some.__module__ + "." + some.__qualname__ for some in functions if "ossify" in some.__module__}
+
+
+def _presence():
+    """Whatever of the extension Blender knows: classes, operators, properties, drawn menus and handlers."""
+    kinds = [kind for name in dir(bpy.types) if isinstance(kind := getattr(bpy.types, name), type)]
+    found = {f"class {kind.__name__}" for kind in kinds if kind.__module__.startswith((MODULE, "ossify"))}
+    found |= {f"operator {name}" for name in dir(bpy.ops.ossify)}
+    for kind in (bpy.types.Object, bpy.types.Scene, bpy.types.WindowManager, bpy.types.Bone):
+        names = {item.identifier for item in kind.bl_rna.properties} | set(vars(kind))
+        found |= {f"{kind.__name__}.{name}" for name in names if "ossify" in name.lower()}
+    for kind in kinds:
+        found |= {f"{kind.__name__} draws {name}" for name in _draws(kind)}
+    for name in dir(bpy.app.handlers):
+        some = getattr(bpy.app.handlers, name)
+        some = some if isinstance(some, list) else ()
+        found |= {f"{name} {call.__name__}" for call in some if "ossify" in getattr(call, "__module__", "")}
+    return found
+
+
+def test_disabled_nothing_is_left_and_enabled_again_everything_is_back():
+    before = _presence()
+    assert {"class OSSIFY_OT_convert", "Object.ossify"} <= before
+    assert any(" draws " in name for name in before)
+    try:
+        addon_utils.disable(MODULE)
+        assert _presence() == set()
+    finally:
+        addon_utils.enable(MODULE)
+    assert _presence() == before

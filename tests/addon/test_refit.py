@@ -39,6 +39,7 @@ KINDS = {
 }
 
 
+@pytest.mark.solver
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_error_never_rises_when_nothing_was_changed(kind):
     result = sheet_rig(**KINDS[kind])
@@ -54,6 +55,7 @@ def test_the_error_never_rises_when_nothing_was_changed(kind):
         before = after
 
 
+@pytest.mark.solver
 @pytest.mark.parametrize("kind", ["HIERARCHY", "ARTICULATED"])
 @pytest.mark.parametrize("solve", ["BOTH", "TRANSFORMS", "WEIGHTS"])
 def test_the_error_of_a_skeleton_never_rises(kind, solve):

@@ -74,6 +74,7 @@ def test_clips_laid_into_the_nla_are_refitted_there():
     assert after <= before * (1 + 1e-4)
 
 
+@pytest.mark.solver
 @pytest.mark.parametrize("skeleton", ["HIERARCHY", "ARTICULATED"])
 def test_clips_of_a_body_are_refitted(skeleton):
     body, bones = scenes.creature(frames=16)

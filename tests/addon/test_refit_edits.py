@@ -67,6 +67,7 @@ def without_middle(monkeypatch=None):
     return found, before, error(armature, mesh, goal)
 
 
+@pytest.mark.solver
 def test_joints_beside_a_deleted_bone_are_solved_again(monkeypatch):
     found, before, after = without_middle()
     armature = found.armature
@@ -331,6 +332,7 @@ def test_a_bone_extruded_from_a_tip_takes_from_its_parent(creature):
     assert standing.painted(mesh, ["Finger"]).max() > 0.5
 
 
+@pytest.mark.solver
 @pytest.mark.parametrize("parent", ["Root", "Side.002.L"])
 def test_a_bone_added_where_joints_hold_costs_nothing(parent):
     result = creature_rig(fineness=2, skeleton="ARTICULATED", fairness=0.0)

@@ -58,6 +58,7 @@ def parent_of(armature, name):
     return armature.data.bones[name].parent.name
 
 
+@pytest.mark.solver
 @pytest.mark.parametrize("skeleton", ["NONE", "HIERARCHY", "ARTICULATED"])
 def test_a_deleted_bone_is_made_up_for_by_an_idle_one(skeleton):
     body, armature, mesh = rigged(skeleton, COUNT - 1)
@@ -99,6 +100,7 @@ def others(known, *parts):
     return {part: name for part, name in known.items() if part not in parts}
 
 
+@pytest.mark.solver
 @pytest.mark.parametrize(
     ("chosen", "notes"),
     [("AUTOMATIC", []), ("ALWAYS", ["No bone left its place: none is worth more elsewhere."])],
@@ -118,6 +120,7 @@ def test_no_bone_leaves_where_that_gains_nothing(chosen, notes):
     assert others(matched(body, armature, mesh), IDLE) == others(before, IDLE)
 
 
+@pytest.mark.solver
 @pytest.mark.parametrize("chosen", [{"move_idle": "NEVER"}, {}])
 def test_no_bone_leaves_when_told_never_or_nothing(chosen):
     body, armature, mesh = rigged("HIERARCHY", fineness=2)
@@ -166,6 +169,7 @@ def test_no_bone_leaves_where_two_were_merged():
     assert (kept > 0.5 * weights.sum(axis=0)).all()
 
 
+@pytest.mark.solver
 @pytest.mark.parametrize("skeleton", ["NONE", "HIERARCHY"])
 def test_the_bone_that_is_worth_least_fills_the_gap(skeleton, monkeypatch):
     """Where looking for other places leads nowhere: what the deleted bone moved is known."""
@@ -192,6 +196,7 @@ def test_the_bone_that_is_worth_least_fills_the_gap(skeleton, monkeypatch):
         assert parent_of(armature, matched(body, armature, mesh)["shin.L"]) == left
 
 
+@pytest.mark.solver
 @pytest.mark.parametrize(("skeleton", "ties"), [("HIERARCHY", True), ("NONE", False)])
 def test_places_are_looked_for_once_and_free_bones_are_not_tied(monkeypatch, skeleton, ties):
     """When Blender cannot do what was solved, bones that only turn are tied to their joints; where none does
@@ -209,6 +214,7 @@ def test_places_are_looked_for_once_and_free_bones_are_not_tied(monkeypatch, ske
     assert any(tried) == ties
 
 
+@pytest.mark.solver
 @pytest.mark.parametrize(
     ("chosen", "words"),
     [
@@ -227,6 +233,7 @@ def test_why_no_bone_may_leave_is_told(chosen, words):
     assert found.notes == [f"No bone may leave its place: {words}."]
 
 
+@pytest.mark.solver
 def test_bones_keep_their_order_when_another_attempt_has_another(monkeypatch):
     """If all bones stayed, the first of two added would be set aside, and stand behind the other."""
     body, armature, mesh = rigged("HIERARCHY")
@@ -305,6 +312,7 @@ def control(armature, _mesh, name):
 MINE = (hold_group, hold_vertices, hold_pose, constrain, shape, rename, move, move_and_refit, control)
 
 
+@pytest.mark.solver
 @pytest.mark.parametrize("own", MINE, ids=lambda own: own.__name__)
 def test_bones_of_the_artists_stay(own):
     """Both that could leave are the artist's, each in that way; what is held is equal to the bit."""

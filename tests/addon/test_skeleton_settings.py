@@ -16,6 +16,7 @@ from ossify.rig import roles
 # ---- a skeleton that is left to the motion
 
 
+@pytest.mark.solver
 def test_joints_hold_by_themselves_where_that_costs_nothing():
     result, body, bones = converted(skeleton="AUTO")
     assert result.armature.ossify.settings.skeleton == "ANIMATOR"
@@ -28,6 +29,7 @@ def test_joints_hold_by_themselves_where_that_costs_nothing():
             assert result.armature.data.bones[matches[name]].parent.name == matches[parent]
 
 
+@pytest.mark.solver
 def test_a_surface_has_no_limbs():
     """A sheet that waves: one bone that is turned must not drag half of it along."""
     sheet = scenes.key_shapes(scenes.grid(n=15))
@@ -58,6 +60,7 @@ def test_joints_that_nothing_holds_are_told_of(tmp_path):
     assert note.startswith("2 of 2 joints are guesses")
 
 
+@pytest.mark.solver
 def test_joints_that_would_break_the_budget_do_not_hold():
     generous, _, _ = converted(skeleton="AUTO", bones_by="BUDGET", budget=5.0, bones_most=COUNT)
     assert generous.report.percent(generous.report.rms) < 5.0
@@ -98,7 +101,8 @@ def test_the_root_is_at_the_place_that_was_chosen(name, kind):
     body, _ = scenes.creature(frames=12)
     body.location = (3, -2, 1)
     place = tuple(seen_middle(body, name, 10))
-    picked = {"bones": COUNT, "quality": "DRAFT", "root": "PLACE", "root_place": place}
+    # a draft may miss the head
+    picked = {"bones": COUNT, "quality": "NORMAL", "root": "PLACE", "root_place": place}
     result = chain.converted(body, skeleton=kind, **picked)
     match = matched(result, body)
     assert result.armature.data.bones[match[name]].parent.name == "Root"
@@ -144,6 +148,7 @@ def test_settings_are_stored_on_the_armature(articulated):
     assert articulated[0].armature.ossify.settings.skeleton == "ARTICULATED"
 
 
+@pytest.mark.solver
 @pytest.mark.parametrize("kind", ["HIERARCHY", "ARTICULATED"])
 def test_bones_are_counted_by_themselves(kind):
     result, body, _ = converted(bones_by="PARTS", bones_most=40, skeleton=kind)
@@ -151,6 +156,7 @@ def test_bones_are_counted_by_themselves(kind):
     assert len(set(matched(result, body).values())) == COUNT
 
 
+@pytest.mark.solver
 def test_articulated_bones_keep_a_budget():
     result, _, _ = converted(
         bones_by="BUDGET", budget=1.0, bones_most=40, skeleton="ARTICULATED", rest_correction="KEPT"
@@ -165,6 +171,7 @@ def test_one_bone_has_a_skeleton_too():
     assert [bone.name for bone in result.armature.data.bones] == ["Root", "Core.001"]
 
 
+@pytest.mark.solver
 @pytest.mark.parametrize("rest", ["UNDEFORMED", "SYNTHESISED"])
 def test_articulated_bones_fit_from_every_rest_shape(rest):
     result, _, _ = converted(skeleton="ARTICULATED", rest=rest)

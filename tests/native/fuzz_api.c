@@ -713,9 +713,10 @@ static void run_compress(Case *c) {
  * correctives. */
 static void run_drive(Case *c) {
     int32_t joints[MOST_FIELDS], parents[MOST_BONES + 1];
-    double map[MOST_FIELDS * (MOST_BONES + 1) * 9];
+    double map[MOST_FIELDS * (MOST_BONES + 1) * 9], shifts[MOST_FIELDS * (MOST_BONES + 1) * 3];
+    double pivots[3 * (MOST_BONES + 1)];
     ossify_driving wish;
-    ossify_driven driven = {.struct_size = sizeof driven, .joints = joints, .map = map};
+    ossify_driven driven = {.struct_size = sizeof driven, .joints = joints, .map = map, .shifts = shifts};
     ossify_default_driving(&wish);
     wish.count = wish.joint_count = c->correctives;
     wish.form = c->correction.support ? OSSIFY_DRIVEN_JOINTS : OSSIFY_DRIVEN_FOUND;
@@ -723,6 +724,10 @@ static void run_drive(Case *c) {
     for (int32_t b = 0; b <= MOST_BONES; b++) {
         parents[b] = b - 1;
     }
+    for (int i = 0; i < 3 * (MOST_BONES + 1); i++) {
+        pivots[i] = i % 7 - 3;
+    }
+    wish.pivots = c->correctives % 2 ? pivots : NULL;
     c->fraction = 0;
     c->rig.corrective_capacity = MOST_FIELDS;
     c->rig.correctives = 0;
@@ -734,6 +739,9 @@ static void run_drive(Case *c) {
         MUST(joints[n] >= -1 && joints[n] < c->rig.bones);
         for (int64_t i = 0; i < 9 * c->rig.bones; i++) {
             MUST(isfinite(map[9 * n * c->rig.bones + i]));
+        }
+        for (int64_t i = 0; i < 3 * c->rig.bones; i++) {
+            MUST(isfinite(shifts[3 * n * c->rig.bones + i]));
         }
         for (int64_t f = 0; f < c->poses.frame_count; f++) {
             MUST(isfinite(c->coefficients[f * MOST_FIELDS + n]));
@@ -882,7 +890,7 @@ static void run_unwrap(Case *c) {
     }
     ossify_default_unwrapping(&wish);
     wish.uv = uv;
-    wish.method = c->correction.support != 0;
+    wish.method = (int64_t)((uint64_t)c->correction.support % (OSSIFY_UNWRAP_CONFORMAL + 1));
     wish.place = c->correction.solve_rest != 0;
     wish.with_rest = c->correction.count & 1;
     c->fraction = 0;
@@ -898,6 +906,73 @@ static void run_unwrap(Case *c) {
     }
     for (int64_t i = 0; i < corners / 3; i++) {
         MUST(isfinite(stretch[i]));
+    }
+}
+
+/* ---- verbs that only look at a rig */
+
+/* Which of its bones move as one. */
+static void run_fuse(Case *c) {
+    int32_t leaders[OSSIFY_MAX_BONES];
+    const ossify_fusion fusion = {.struct_size = sizeof fusion, .count = c->correctives};
+    ossify_groups groups = {.struct_size = sizeof groups, .leaders = leaders};
+    c->fraction = 0;
+    c->rig.correctives = 0;
+    const int64_t status = ossify_fuse(&c->poses, &c->settings, &c->rig, &fusion, &groups, &c->info);
+    check_status(c, status);
+    MUST(status < 0 || (groups.count >= 1 && groups.count <= c->rig.bones));
+    for (int64_t b = 0; b < c->rig.bones && status >= 0; b++) {
+        MUST(leaders[b] >= 0 && leaders[b] < c->rig.bones && leaders[leaders[b]] == leaders[b]);
+    }
+}
+
+/* Where its bones go, by the skeleton as it is. */
+static void run_inspect(Case *c) {
+    double flights[OSSIFY_MAX_BONES], excesses[OSSIFY_MAX_BONES], drifts[OSSIFY_MAX_BONES];
+    double shares[OSSIFY_MAX_BONES];
+    uint8_t idle[OSSIFY_MAX_BONES];
+    int32_t limbs[OSSIFY_MAX_BONES], foreign[OSSIFY_MAX_BONES];
+    ossify_conduct conduct = {.struct_size = sizeof conduct,
+                              .flights = flights,
+                              .excesses = excesses,
+                              .drifts = drifts,
+                              .shares = shares,
+                              .idle = idle,
+                              .limbs = limbs,
+                              .foreign = foreign};
+    c->fraction = 0;
+    c->rig.correctives = 0;
+    const int64_t status = ossify_inspect(&c->poses, &c->settings, &c->rig, &c->skeleton, &conduct, &c->info);
+    check_status(c, status);
+    for (int64_t b = 0; b < c->rig.bones && status >= 0; b++) {
+        MUST(flights[b] >= 0 && isfinite(flights[b]) && isfinite(drifts[b]));
+        MUST(excesses[b] >= 0 && excesses[b] <= flights[b]);
+        MUST(shares[b] >= 0 && shares[b] <= 1 && idle[b] <= 1);
+        MUST(limbs[b] >= -1 && limbs[b] < conduct.limb_count);
+        MUST(foreign[b] >= -1 && foreign[b] < c->rig.bones);
+    }
+    MUST(status < 0 || (conduct.torso >= 0 && conduct.torso < c->rig.bones));
+}
+
+/* The mean over the poses of each model; rig and skeleton as they are. */
+static void run_average_poses(Case *c) {
+    static double products[16 * MOST_BONES * MOST_BONES], edges[3 * MOST_TRIANGLES];
+    ossify_average average = {
+        .struct_size = sizeof average, .products = products, .edges = c->correctives % 2 ? edges : NULL};
+    for (int64_t kind = -1; kind <= OSSIFY_POSES_UNIFORM + 1; kind++) {
+        const ossify_pose_model model = {
+            .struct_size = sizeof model, .kind = kind, .parents = c->parents, .joints = c->joints};
+        c->fraction = 0;
+        c->rig.correctives = 0;
+        const int64_t status =
+            ossify_average_poses(&c->poses, &c->settings, &c->rig, NULL, &model, &average, &c->info);
+        check_status(c, status);
+        for (int64_t i = 0, row = 4 * c->rig.bones; status >= 0 && i < row * row; i++) {
+            MUST(isfinite(products[i]) && products[i] == products[i % row * row + i / row]);
+        }
+        for (int64_t i = 0; status >= 0 && average.edges != NULL && i < 3 * c->poses.triangle_count; i++) {
+            MUST(isfinite(edges[i]) && edges[i] >= 0);
+        }
     }
 }
 
@@ -917,6 +992,20 @@ static void run_paint(Case *c) {
             check_answer(c);
         }
     }
+}
+
+/* What is copied before such a verb is called is there. */
+static int has_arrays(const Case *c) {
+    return c->poses.vertex_count >= 1 && c->poses.vertex_count <= MOST_VERTICES &&
+           c->poses.frame_count >= 1 && c->poses.frame_count <= MOST_FRAMES && c->rig.bones >= 1 &&
+           c->rig.bones <= c->rig.bone_capacity && c->rig.transforms != NULL && c->rig.rest != NULL &&
+           c->poses.frames != NULL;
+}
+
+static void run_bodies(Case *c) {
+    run_place_joints(c);
+    run_unite(c);
+    run_shapes(c);
 }
 
 /* Any verb on a rig that nobody has looked at. */
@@ -942,8 +1031,29 @@ static void run_any(Case *c, int verb) {
     case OSSIFY_UNWRAP:
         run_unwrap(c);
         break;
-    default:
+    case OSSIFY_FUSE:
+        run_fuse(c);
+        break;
+    case OSSIFY_INSPECT:
+        run_inspect(c);
+        break;
+    case OSSIFY_AVERAGE_POSES:
+        run_average_poses(c);
+        break;
+    case OSSIFY_ANIMATION_SPACE:
+        run_space(c);
+        break;
+    case OSSIFY_COMPRESS:
+        run_compress(c);
+        break;
+    case OSSIFY_PRUNE_WEIGHTS:
+    case OSSIFY_SMOOTH_WEIGHTS:
         run_paint(c);
+        break;
+    default:
+        if (has_arrays(c)) {
+            run_bodies(c);
+        }
         break;
     }
 }
@@ -1015,10 +1125,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
             c->influences = 1 + c->vertex % 4;
             run_paint(c);
             run_compress(c);
-            run_place_joints(c);
+            run_fuse(c);
+            run_inspect(c);
+            run_average_poses(c);
             run_unwrap(c);
-            run_unite(c);
-            run_shapes(c);
+            run_bodies(c);
         } else {
             check_refusal(c, before);
         }

@@ -106,6 +106,15 @@ void stage_open(Stage *stage, const ossify_poses *poses, const ossify_rig *rig, 
     rig_read(&stage->problem, &stage->placement, rig, settings.bone_kind == OSSIFY_RIGID, &stage->model);
 }
 
+int64_t trial_after(int64_t i, int64_t count) {
+    const int64_t most = SLOW_BUILD ? 30 : 60, first = 30, last = 10;
+    if (count <= most || i < first || i + last > count) {
+        return i + 1;
+    }
+    const int64_t next = i + (count / most | 1);
+    return next + last > count ? count - last + 1 : next;
+}
+
 void stage_close(Stage *stage) {
     workshop_close(&stage->workshop);
 }

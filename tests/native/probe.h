@@ -27,6 +27,10 @@ typedef struct Watcher {
 
 void watcher_join(Watcher *watcher, ossify_settings *settings);
 
+/* Which of `count` requests or polls is tried after the i-th: all of few; of many the first and the last ones, and
+ * between them some a step apart that is prime to any pattern in them. */
+int64_t trial_after(int64_t i, int64_t count);
+
 /* Defaults, but one thread, and plain least squares. */
 ossify_settings plain_settings(int64_t bones);
 

@@ -9,8 +9,8 @@
 /* A tentacle of sixteen parts whose weights blend three at a time. First sight let a part go and kept a bone that
  * had got in between two others: 0.6 to 1.7 were left of each of these. */
 TEST(every_part_of_a_tentacle_is_found) {
-    static const int seeds[] = {1, 3, 4};
-    for (int i = 0; i < (SLOW_BUILD ? 1 : 3); i++) {
+    static const int seeds[] = {1, 4};
+    for (int i = 0; i < (SLOW_BUILD ? 1 : 2); i++) {
         SyntheticOptions options = {.shape = SHAPE_TUBE,
                                     .vertices = 960,
                                     .frames = 24,

@@ -214,12 +214,6 @@ static int64_t run(const Trial *t, const ossify_settings *settings, int *untouch
     return status;
 }
 
-/* All of few; of many, a step apart that is prime to any pattern in them. */
-static int64_t stride_of(int64_t count) {
-    int64_t most = SLOW_BUILD ? 30 : 80;
-    return count <= most ? 1 : count / most | 1;
-}
-
 static void refuse_each_allocation(Way way, int refuse_on) {
     Trial t = trial_of(way);
     ossify_settings settings = t.settings;
@@ -231,7 +225,7 @@ static void refuse_each_allocation(Way way, int refuse_on) {
     CHECK(run(&t, &settings, &untouched, &info) >= 0);
     CHECK_INT(ledger.taken, ledger.given);
     needed = ledger.asked;
-    for (int64_t i = 1; i <= needed && !test_failed(); i += i < 30 ? 1 : stride_of(needed)) {
+    for (int64_t i = 1; i <= needed && !test_failed(); i = trial_after(i, needed)) {
         ledger = (Ledger){.refuse_at = i, .refuse_on = refuse_on};
         test_case("%s, allocation %d of %d", NAMES[way], (int)i, (int)needed);
         CHECK_INT(run(&t, &settings, &untouched, &info), OSSIFY_OUT_OF_MEMORY);
@@ -275,7 +269,7 @@ TEST(every_allocation_refused_while_thinning) {
     int64_t first = 0, needed = 0;
     settings.influences = 2;
     ledger_join(&ledger, &settings);
-    for (int64_t i = 0; i <= needed && !test_failed(); i += i < 30 ? 1 : stride_of(needed)) {
+    for (int64_t i = 0; i <= needed && !test_failed(); i = trial_after(i, needed)) {
         Stage stage;
         ledger = (Ledger){.refuse_at = i > 0 ? first + i : 0};
         stage_open(&stage, &s.poses, &s.truth, settings);
@@ -332,7 +326,7 @@ static void cancel_each_poll(Way way) {
         CHECK_INT(watcher.last.stage, OSSIFY_STAGE_FINISH);
     }
     polls = watcher.calls;
-    for (int64_t i = 1; i <= polls && !test_failed(); i += i < 20 || i + 10 > polls ? 1 : stride_of(polls)) {
+    for (int64_t i = 1; i <= polls && !test_failed(); i = trial_after(i, polls)) {
         test_case("%s, poll %d of %d", NAMES[way], (int)i, (int)polls);
         cancel_at(&t, t.settings, i, status, info.erms);
     }

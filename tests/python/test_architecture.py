@@ -5,7 +5,8 @@ import re
 from pathlib import Path
 
 import pytest
-from graph_read import read_sources
+from graph import of_folders
+from graph_read import read_addon, read_native, read_sources
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "architecture.md").read_text()
@@ -49,3 +50,22 @@ def test_every_folder_has_its_line_and_its_box(where):
     assert boxes == set(FOLDERS[where]), "make graph draws it anew"
     without_line = [folder for folder in FOLDERS[where] if f"| `{folder}/` |" not in PAGE]
     assert without_line == [], "say in docs/architecture.md what it is for"
+
+
+def layout_of(where):
+    layout = (ROOT / "README.md").read_text().split("## Layout", 1)[1]
+    block = re.search(rf"^{where}/ .*\n((?:  .*\n)+)", layout, re.MULTILINE)[1]
+    return re.findall(r"^  (\w+)/", block, re.MULTILINE)
+
+
+@pytest.mark.parametrize("where", FOLDERS)
+def test_the_readme_lists_every_folder_and_no_other(where):
+    assert sorted(layout_of(where)) == sorted(FOLDERS[where])
+
+
+@pytest.mark.parametrize(("where", "read"), [("addon", read_addon), ("native", read_native)])
+def test_the_readme_lists_folders_in_the_order_it_says(where, read):
+    listed, needs = layout_of(where), of_folders(read(ROOT))
+    from_below = listed if where == "addon" else listed[::-1]
+    for place, folder in enumerate(from_below):
+        assert needs[folder] & set(from_below) <= set(from_below[:place]), folder

@@ -171,6 +171,22 @@ def test_correctives_lower_the_error_and_are_written(sequence, eel, tmp_path):
     assert 100 * rms / diagonal == pytest.approx(said["rms_percent"], rel=1e-3, abs=1e-5)
 
 
+def test_correctives_on_joints_that_hold_leave_the_bones(sequence, tmp_path):
+    """Best quality solves the weights along, and nothing may pull a bone from its joint."""
+    rigs, errors = [], []
+    for count in (0, 2):
+        out = tmp_path / f"{count}.npz"
+        chosen = ("--bones", 2, "--skeleton", "articulated", "--quality", "best", "--threads", 1)
+        ran = solve(sequence, *chosen, "--correctives", count, "--out", out)
+        assert (ran.returncode, ran.stderr) == (0, "")
+        errors.append(json.loads(ran.stdout.splitlines()[-1])["erms"])
+        with np.load(out) as rig:
+            rigs.append((rig["transforms"], rig["influence_weights"]))
+    np.testing.assert_array_equal(rigs[0][0], rigs[1][0])
+    assert (rigs[0][1] != rigs[1][1]).any()
+    assert errors[1] < errors[0]
+
+
 def test_a_budget_of_correctives_is_met_by_the_fewest(sequence):
     said = answer(sequence, "--bones", 2, "--correctives-budget", 0.2)
     assert said["rms_percent"] <= 0.2

@@ -1,5 +1,7 @@
 """Rigs to refit, what an artist may have done to them, and how they are judged."""
 
+import itertools
+
 import bpy
 import chain
 import numpy as np
@@ -40,6 +42,17 @@ def steps_of(armature, bones=(), vertices=None, **chosen):
 
 def refitted(armature, bones=(), vertices=None, **chosen):
     return run(steps_of(armature, bones, vertices, **chosen))
+
+
+def cancelled(armature, **chosen):
+    """The stage in which a refit is cancelled, each time a step later, until one comes to its end."""
+    for count in itertools.count(1):
+        steps = steps_of(armature, **chosen)
+        taken = list(itertools.islice(chain.unhurried(steps), count))
+        if len(taken) < count:
+            return
+        steps.close()
+        yield taken[-1].stage
 
 
 def error(armature, mesh, source_frames):

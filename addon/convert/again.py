@@ -10,7 +10,7 @@ from ..base.refusal import Refusal
 from ..base.steps import Step
 from ..motion.sources import library_trouble
 from ..options.options import Options
-from ..record.recapture import objects_of, shown, sources_are_here
+from ..record.recapture import objects_of, sources_are_here
 from ..rig import build, standing
 from .convert import Result, convert
 
@@ -47,7 +47,7 @@ def convert_again(scene, view_layer, armature, options: Options) -> Generator[St
     """The new rig stands in the place of the earlier one, which is hidden."""
     place, handle = Place.of(scene, view_layer), Handle.of("objects", armature)
     objects = sources_of(armature, view_layer)
-    with shown(place, objects):
+    with build.shown(place, objects):
         result = yield from convert(scene, view_layer, objects, options_for(armature, options))
     earlier = handle.find()
     if earlier is not None and earlier.mode == "OBJECT":

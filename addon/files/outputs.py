@@ -9,8 +9,9 @@ import bpy
 
 from .. import native
 from ..base import whole
+from ..base.handles import Place
 from ..base.refusal import Refusal
-from ..rig import actions, correctives, keys, virtual_bones, volumes
+from ..rig import actions, build, correctives, keys, virtual_bones, volumes
 from ..two_layer import keyed_copy
 from . import exporting, retarget
 from .formats import need_addon, need_built_in
@@ -40,23 +41,34 @@ def need_exporter(path: Path) -> None:
         need_built_in("usd_export", "USD", path)
 
 
+def _need_in_sight(objects: list, layer) -> None:
+    """Exporters leave out what they do not see, without a word."""
+    for obj in objects:
+        if layer.objects.get(obj.name) != obj or not obj.visible_get(view_layer=layer):
+            raise Refusal(
+                f"{obj.name} is in a collection that is hidden or left out, and would not be in the file:"
+                " show it first."
+            )
+
+
 @contextlib.contextmanager
 def _only(armature, meshes):
-    """Selects the rig alone, and gives the scene its range, while an exporter runs."""
-    scene, layer = bpy.context.scene, bpy.context.view_layer
-    before = scene.frame_start, scene.frame_end
-    for obj in layer.objects:
-        obj.select_set(obj == armature or obj in meshes)
-    layer.objects.active = armature
-    clips = _clips(armature)
+    """Selects the rig alone, hidden or not, and gives the scene its range, while an exporter runs."""
+    scene, layer, objects = bpy.context.scene, bpy.context.view_layer, [armature, *meshes]
+    before, clips = (scene.frame_start, scene.frame_end), _clips(armature)
     firsts, lasts = [clip.first_frame for clip in clips], [clip.last_frame for clip in clips]
-    scene.frame_start = min(firsts, default=armature.ossify.first_frame)
-    scene.frame_end = max(lasts, default=armature.ossify.last_frame)
-    try:
-        with _in_tracks(armature, clips if len(clips) > 1 else []), _plain_skin(meshes):
-            yield
-    finally:
-        scene.frame_start, scene.frame_end = before
+    with build.shown(Place.of(scene, layer), objects):
+        _need_in_sight(objects, layer)
+        for obj in layer.objects:
+            obj.select_set(obj in objects)
+        layer.objects.active = armature
+        scene.frame_start = min(firsts, default=armature.ossify.first_frame)
+        scene.frame_end = max(lasts, default=armature.ossify.last_frame)
+        try:
+            with _in_tracks(armature, clips if len(clips) > 1 else []), _plain_skin(meshes):
+                yield
+        finally:
+            scene.frame_start, scene.frame_end = before
 
 
 @contextlib.contextmanager
@@ -143,6 +155,7 @@ def _write(path: Path, armature, meshes: list, influences: int, names: str, plai
                 "use_selection": True,
                 "export_apply": not correctives.names_of(armature),  # shape keys would be left out
                 "export_animation_mode": "NLA_TRACKS" if several else "ACTIVE_ACTIONS",
+                "export_anim_single_armature": False,  # else all actions of the file, mixed into one
                 "export_anim_slide_to_zero": several or plain is not None,  # each is a clip of its own
                 "export_nla_strips_merged_animation_name": _clip_name(armature),
                 "export_influence_nb": influences,

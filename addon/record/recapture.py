@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Generator
 
 import numpy as np
@@ -38,30 +37,6 @@ def sources_are_here(armature) -> bool:
     return complete and all(found)
 
 
-@contextlib.contextmanager
-def shown(place: Place, objects: list):
-    """Hidden objects are to be seen, and so moved, and hidden again in the end."""
-    layer = place.get()[1]
-    hidden = [obj for obj in objects if obj.hide_viewport or obj.hide_get(view_layer=layer)]
-    states = [
-        (Handle.of("objects", obj), obj.hide_get(view_layer=layer), obj.hide_viewport, obj.hide_render)
-        for obj in hidden
-    ]
-    try:
-        for obj in hidden:
-            build.hide(obj, layer, False)
-        layer.update()
-        yield
-    finally:
-        layer = place.find()
-        for source, eye, viewport, render in states:
-            obj = source.find()
-            if obj is not None:
-                if layer is not None:
-                    build.hide(obj, layer, eye)
-                obj.hide_viewport, obj.hide_render = viewport, render
-
-
 def _check_source(armature, motion: Motion, layer) -> None:
     """Refuses a source whose mesh is another one than the rig's."""
     for part, rows, item in zip(motion.parts, memory.columns(armature), armature.ossify.meshes, strict=True):
@@ -86,7 +61,7 @@ def _captured(place: Place, handle: Handle) -> Generator[float, None, memory.Kep
     if settings.frames != "POSES":
         settings.frames = "CUSTOM"
         settings.frame_start, settings.frame_end = armature.ossify.first_frame, armature.ossify.last_frame
-    with shown(place, objects):
+    with build.shown(place, objects):
         motion = yield from clips.read(scene, layer, objects, settings)
         armature, layer = handle.get(), place.get()[1]
         _check_source(armature, motion, layer)

@@ -6,6 +6,7 @@ not touched until the result is whole; then the finished collection is handed ov
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Generator
 
@@ -13,7 +14,7 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ..base.handles import Handle
+from ..base.handles import Handle, Place
 from ..motion.capture import Clip, Motion
 from ..native import Rig, Skeleton
 from ..options.options import Options
@@ -200,3 +201,27 @@ def hide(obj, layer, hidden: bool) -> None:
     if layer.objects.get(obj.name) == obj:
         obj.hide_set(hidden, view_layer=layer)
     obj.hide_viewport = obj.hide_render = hidden
+
+
+@contextlib.contextmanager
+def shown(place: Place, objects: list):
+    """Hidden objects are to be seen, and so moved, and hidden again in the end."""
+    layer = place.get()[1]
+    hidden = [obj for obj in objects if obj.hide_viewport or obj.hide_get(view_layer=layer)]
+    states = [
+        (Handle.of("objects", obj), obj.hide_get(view_layer=layer), obj.hide_viewport, obj.hide_render)
+        for obj in hidden
+    ]
+    try:
+        for obj in hidden:
+            hide(obj, layer, False)
+        layer.update()
+        yield
+    finally:
+        layer = place.find()
+        for source, eye, viewport, render in states:
+            obj = source.find()
+            if obj is not None:
+                if layer is not None:
+                    hide(obj, layer, eye)
+                obj.hide_viewport, obj.hide_render = viewport, render

@@ -9,6 +9,7 @@ from ossify.family import fit
 from ossify.options.options import FitOptions
 
 BONES = 3
+FRAMES = 8
 FAMILY = [(1.0, 1.9, 1.2), (1.8, 0.9, 0.8), (1.4, 1.2, 2.0), (0.9, 1.0, 1.1)]
 
 
@@ -94,3 +95,39 @@ def family():
     for body in bodies:
         body.matrix_world = tube.matrix_world
     return armature, tube, bodies
+
+
+# ---- bodies with motions of their own
+
+
+def bent(points, lengths, turns):
+    """A tube of three stiff parts, soft at its two joints, each turned about X by as much against the last"""
+    ends = np.concatenate([[0], np.cumsum(lengths)])
+    moved, at, angle = np.array(points, np.float64), np.array([0.0, 0, 0]), 0.0
+    result, soft = np.zeros_like(moved), 0.25
+    shares = [np.clip((moved[:, 2] - end) / soft + 0.5, 0, 1) for end in ends[1:-1]]
+    parts = [1 - shares[0], shares[0] * (1 - shares[1]), shares[0] * shares[1]]
+    for part, (share, turn) in enumerate(zip(parts, (0, *turns), strict=True)):
+        if part:
+            at = at + (ends[part] - ends[part - 1]) * np.array([0, -np.sin(angle), np.cos(angle)])
+        angle += turn
+        rotation = np.array(
+            [[1, 0, 0], [0, np.cos(angle), -np.sin(angle)], [0, np.sin(angle), np.cos(angle)]]
+        )
+        result += share[:, None] * ((moved - [0, 0, ends[part]]) @ rotation.T + at)
+    return result
+
+
+def joints_of(lengths):
+    return np.cumsum(lengths)[:2]
+
+
+def moving(folder, name, lengths, seed):
+    """A body that bends at its joints, by a cache."""
+    tube = scenes.tube(f"{name} plan", rings=25, around=8)
+    obj = like(tube, name, lambda points: stretched(points, lengths))
+    bpy.data.objects.remove(tube)
+    points, rng = scenes.positions(obj.data), np.random.default_rng(seed)
+    frames = [bent(points, lengths, rng.uniform(-1, 1, 2)) for _ in range(FRAMES)]
+    scenes.cached(obj, folder / f"{name}.pc2", np.array(frames, np.float32))
+    return obj

@@ -5,10 +5,12 @@ from pathlib import Path
 import bpy
 import builds
 import chain
+import exchange
 import numpy as np
 import pytest
 import scenes
-from ossify.files import exporting
+from ossify.base.refusal import Refusal
+from ossify.files import exporting, outputs
 from ossify.options import options
 from ossify.ui import panel
 from refits import sheet_rig
@@ -49,6 +51,63 @@ def test_export_writes_and_leaves_the_scene_as_it_was(rig, tmp_path, kind):
     assert bpy.ops.ossify.export(kind=kind, filepath=str(tmp_path / "again.fbx")) == {"FINISHED"}
     assert (tmp_path / f"again{kind}").is_file()
     assert bpy.context.mode == "POSE"
+
+
+def read_again(path):
+    """The meshes that bones move, in an empty scene"""
+    bpy.ops.wm.read_homefile(use_empty=True)
+    if path.suffix == ".glb":
+        bpy.ops.import_scene.gltf(filepath=str(path))
+    else:
+        bpy.ops.import_scene.fbx(filepath=str(path), anim_offset=0)
+    return [obj for obj in bpy.data.objects if obj.find_armature()]
+
+
+@pytest.mark.parametrize("kind", [".glb", ".fbx"])
+def test_the_motions_of_other_rigs_stay_out_of_the_file(rig, tmp_path, kind):
+    goal = scenes.seen_frames(rig.children[0], range(1, 9))
+    other = bpy.data.actions.new("Other")  # with bones of the same names
+    stranger = bpy.data.objects.new("Stranger", rig.data)
+    stranger.animation_data_create().action = other
+    bone = scenes.link(stranger).pose.bones[-1]
+    for frame in (1, 8):
+        bone.location = (0.5 * frame, 2, 0)
+        bone.keyframe_insert("location", frame=frame)
+    scenes.select(rig)
+    assert bpy.ops.ossify.export(kind=kind, filepath=str(tmp_path / "rig")) == {"FINISHED"}
+    exchange.compare(goal, read_again(tmp_path / f"rig{kind}"), range(1, 9), 1e-3)
+
+
+def close_eyes(armature):
+    for obj in (armature, *armature.children):
+        obj.hide_set(True)
+
+
+def disable(armature):
+    for obj in (armature, *armature.children):
+        obj.hide_viewport = True
+
+
+def disable_mesh(armature):
+    armature.children[0].hide_viewport = True
+
+
+@pytest.mark.parametrize("hide", [close_eyes, disable, disable_mesh])
+@pytest.mark.parametrize("kind", [".glb", ".fbx"])
+def test_a_rig_that_is_hidden_is_written_whole(rig, tmp_path, kind, hide):
+    hide(rig)
+    before = scenes.picture()
+    assert bpy.ops.ossify.export(kind=kind, filepath=str(tmp_path / "rig")) == {"FINISHED"}
+    assert scenes.difference(before, scenes.picture()) == ""
+    (mesh,) = read_again(tmp_path / f"rig{kind}")
+    assert np.ptp(scenes.seen_frames(mesh, (1, 3, 5)), axis=0).max() > 0.1
+
+
+def test_a_rig_in_a_collection_that_is_hidden_is_not_written_in_parts(rig, tmp_path):
+    bpy.context.view_layer.layer_collection.children[rig.users_collection[0].name].hide_viewport = True
+    with pytest.raises(Refusal, match="is in a collection that is hidden or left out"):
+        outputs.write(tmp_path / "rig.glb", rig, list(rig.children), 4)
+    assert not (tmp_path / "rig.glb").exists()
 
 
 def test_a_preset_of_ones_own_comes_back():

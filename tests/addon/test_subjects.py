@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scenes
 from commands import run as command
-from limbs_of_a_family import like, stretched, weights
+from limbs_of_a_family import FRAMES, joints_of, moving, weights
 from ossify.base.refusal import Refusal
 from ossify.base.steps import run
 from ossify.convert import subjects
@@ -14,40 +14,6 @@ from ossify.convert.convert import convert
 from ossify.options.options import Options, contradiction
 
 FAMILY = {"Ann": (1.3, 1.3, 1.3), "Bob": (1.0, 2.0, 1.2), "Cat": (1.8, 0.9, 0.8)}
-FRAMES = 8
-
-
-def bent(points, lengths, turns):
-    """A tube of three stiff parts, soft at its two joints, each turned about X by as much against the last"""
-    ends = np.concatenate([[0], np.cumsum(lengths)])
-    moved, at, angle = np.array(points, np.float64), np.array([0.0, 0, 0]), 0.0
-    result, soft = np.zeros_like(moved), 0.25
-    shares = [np.clip((moved[:, 2] - end) / soft + 0.5, 0, 1) for end in ends[1:-1]]
-    parts = [1 - shares[0], shares[0] * (1 - shares[1]), shares[0] * shares[1]]
-    for part, (share, turn) in enumerate(zip(parts, (0, *turns), strict=True)):
-        if part:
-            at = at + (ends[part] - ends[part - 1]) * np.array([0, -np.sin(angle), np.cos(angle)])
-        angle += turn
-        rotation = np.array(
-            [[1, 0, 0], [0, np.cos(angle), -np.sin(angle)], [0, np.sin(angle), np.cos(angle)]]
-        )
-        result += share[:, None] * ((moved - [0, 0, ends[part]]) @ rotation.T + at)
-    return result
-
-
-def joints_of(lengths):
-    return np.cumsum(lengths)[:2]
-
-
-def moving(folder, name, lengths, seed):
-    """A body that bends at its joints, by a cache."""
-    tube = scenes.tube(f"{name} plan", rings=25, around=8)
-    obj = like(tube, name, lambda points: stretched(points, lengths))
-    bpy.data.objects.remove(tube)
-    points, rng = scenes.positions(obj.data), np.random.default_rng(seed)
-    frames = [bent(points, lengths, rng.uniform(-1, 1, 2)) for _ in range(FRAMES)]
-    scenes.cached(obj, folder / f"{name}.pc2", np.array(frames, np.float32))
-    return obj
 
 
 def family(folder):

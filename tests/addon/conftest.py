@@ -167,3 +167,14 @@ def articulated():
     import creature_rigs
 
     return creature_rigs.converted(skeleton="ARTICULATED")
+
+
+@pytest.fixture
+def rigify():
+    import addon_utils
+    import kept
+
+    addon_utils.enable("rigify", default_set=True)
+    kept.fresh()
+    yield
+    addon_utils.disable("rigify", default_set=True)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scenes
 from commands import run as command
-from layered import chain
+from layered import chain, rigify_person
 from limbs_of_a_family import body, by_hand, fitted, joints, like, moved, stretched, weights
 from ossify.base.refusal import Refusal
 from ossify.family import copies, fit
@@ -179,6 +179,31 @@ def test_what_looks_at_the_rig_looks_at_the_copy():
     )
     assert copy.animation_data.drivers[0].driver.variables[0].targets[0].id == copy
     assert armature.animation_data.drivers[0].driver.variables[0].targets[0].id == armature
+
+
+@pytest.mark.usefixtures("rigify")
+def test_a_rig_of_rigify_goes_into_another_body():
+    armature, person = rigify_person()
+    sizes = (1.25, 1.1, 0.8)
+    other = like(person, "Other", lambda points: points * sizes)
+    (copy,) = fitted(person, other).armatures
+    assert tree(copy) == tree(armature)
+    assert weights(other) == weights(person)
+    targets = {getattr(one, "target", None) for bone in copy.pose.bones for one in bone.constraints}
+    assert targets == {copy, None}
+    size = scenes.size_of(scenes.positions(other.data))
+    own, theirs = scenes.seen_frames(person, (2, 5)) * sizes, scenes.seen_frames(other, (2, 5))
+    copy.animation_data.action = None
+    for bone in copy.pose.bones:
+        bone.matrix_basis.identity()
+    still = scenes.seen(other)
+    assert np.abs(still - scenes.positions(other.data)).max() < 0.01 * size
+    for wanted, found in zip(own, theirs, strict=True):  # it does what the first does, as another body
+        assert rms(found - wanted) < 0.3 * rms(found - still)
+
+
+def rms(differences):
+    return np.sqrt((differences**2).sum(axis=1).mean())
 
 
 def _other_order(tube):

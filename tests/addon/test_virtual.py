@@ -2,9 +2,7 @@
 
 import math
 
-import addon_utils
 import bpy
-import kept
 import numpy as np
 import pytest
 import scenes
@@ -151,14 +149,6 @@ def test_several_meshes_and_those_without_weights():
         now = scenes.seen_frames(obj, TIMES)
         assert 100 * rms(now, shown) / scenes.size_of(shown[0]) < 0.05
     assert not any(len(other.data.vertices[v].groups) for v in (0, 1, 2))
-
-
-@pytest.fixture
-def rigify():
-    addon_utils.enable("rigify", default_set=True)
-    kept.fresh()
-    yield
-    addon_utils.disable("rigify", default_set=True)
 
 
 @pytest.mark.usefixtures("rigify")

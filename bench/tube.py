@@ -31,16 +31,16 @@ class Tube(NamedTuple):
     share: np.ndarray  # [v] 0: of the first bone, 1: of the second
 
 
-def tube():
-    along = np.linspace(-LENGTH / 2, LENGTH / 2, RINGS)
-    angle = 2 * np.pi * np.arange(AROUND) / AROUND
+def tube(rings=RINGS, around=AROUND):
+    along = np.linspace(-LENGTH / 2, LENGTH / 2, rings)
+    angle = 2 * np.pi * np.arange(around) / around
     x, a = (grid.ravel() for grid in np.meshgrid(along, angle, indexing="ij"))
     rest = np.stack([x, RADIUS * np.cos(a), RADIUS * np.sin(a)], 1)
-    ring, step = np.meshgrid(np.arange(RINGS - 1), np.arange(AROUND), indexing="ij")
-    corner = (ring * AROUND + step).ravel(), (ring * AROUND + (step + 1) % AROUND).ravel()
+    ring, step = np.meshgrid(np.arange(rings - 1), np.arange(around), indexing="ij")
+    corner = (ring * around + step).ravel(), (ring * around + (step + 1) % around).ravel()
     triangles = [
-        [corner[0], corner[1], corner[0] + AROUND],
-        [corner[1], corner[1] + AROUND, corner[0] + AROUND],
+        [corner[0], corner[1], corner[0] + around],
+        [corner[1], corner[1] + around, corner[0] + around],
     ]
     faces = np.concatenate([np.stack(three, 1) for three in triangles])
     return Tube(rest.astype(np.float32), faces.astype(np.int32), np.clip(x / ARC + 0.5, 0, 1))

@@ -139,7 +139,7 @@ def test_forked_processes_answer_or_refuse():
     assert len(short) > len(answers) / 2  # a few need next to nothing
 
 
-@pytest.mark.parametrize("level", LEVELS[::6])
+@pytest.mark.parametrize("level", LEVELS)
 def test_fresh_processes_answer_or_refuse(level):
     body = VERBS + "print(json.dumps({name: attempt(c, int(sys.argv[2])) for name, c in CALLS.items()}))"
     for verb, said in run(body, level).items():

@@ -1,7 +1,11 @@
 """Body Bones: a rig whose shape is set by bones, with a pose of the library for each body."""
 
+import types
+
 import bpy
+import exchange
 import numpy as np
+import ossify
 import pytest
 import scenes
 from limbs_of_a_family import family, fitted
@@ -78,6 +82,38 @@ def test_it_plays_on_every_body_as_a_rig_of_that_body_does():
 
     for body, moving in wanted.items():
         assert missed(body, moving) < min(1.0, 0.2 * missed(tube, moving))
+
+
+@pytest.mark.parametrize("ending", ["glb", "fbx"])
+def test_a_body_goes_into_files_as_it_stands(tmp_path, ending):
+    """Without morphs, which is what it is for."""
+    _, tube, bodies = family()
+    rig = run(steps(tube, *bodies))
+    stand_as(rig.armature, bodies[1])
+    times = list(range(1, 9))
+    shown = scenes.seen_frames(rig.mesh, times)
+    path = tmp_path / f"body.{ending}"
+    whole = types.SimpleNamespace(armature=rig.armature, meshes=[rig.mesh])
+    meshes = exchange.exported_and_imported(whole, path)
+    exchange.compare(shown, meshes, exchange.times_of_action(times), 1e-3)
+    assert meshes[0].data.shape_keys is None
+
+
+def test_it_plays_in_a_file_without_the_extension(tmp_path):
+    _, tube, bodies = family()
+    rig = run(steps(tube, *bodies))
+    stand_as(rig.armature, bodies[2])
+    shown, name = scenes.seen_frames(rig.mesh, (2, 5)), rig.mesh.name
+    path = str(tmp_path / "bodies.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=path)
+    ossify.unregister()
+    try:
+        bpy.ops.wm.open_mainfile(filepath=path, use_scripts=False)
+        again = scenes.seen_frames(bpy.data.objects[name], (2, 5))
+        assert any(action.asset_data for action in bpy.data.actions)
+    finally:
+        ossify.register()
+    assert np.abs(again - shown).max() < 1e-6
 
 
 def test_shape_bones_have_a_collection_of_their_own_and_the_rig_keeps_its_tree():

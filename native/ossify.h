@@ -756,8 +756,8 @@ OSSIFY_API int64_t ossify_add_bone(const ossify_poses *poses, const ossify_setti
                                    ossify_rig *rig, int64_t vertex, int64_t split, ossify_info *info);
 
 /* Fewer influences: every vertex of a whole rig keeps at most so many bones, those without which the error would rise
- * most, and their weights are solved again. Nothing else changes, nor what is held. `settings` gives memory, threads
- * and watcher; so below. */
+ * most, and their weights are solved again; with settings.fairness, in its norm. Nothing else changes, nor what is held.
+ * `settings` gives memory, threads and watcher, too; so below. */
 OSSIFY_API int64_t ossify_prune_weights(const ossify_poses *poses, const ossify_settings *settings,
                                         ossify_rig *rig, int64_t influences, ossify_info *info);
 

@@ -104,7 +104,8 @@ static int make_room(Refit *refit, const ossify_rig *rig, const ossify_skeleton 
         return 0;
     }
     if (refit->is_fair) {
-        const double strength = fair_strength(call->settings->fairness, &refit->problem, &refit->model);
+        const double strength =
+            fair_strength(call->settings->fairness, refit->problem.vertices, refit->model.bones);
         descent_in_norm(&refit->descent, &refit->fair);
         if (!fair_make(call, &refit->problem, &refit->model, &refit->descent.moments, strength,
                        &refit->fair)) {

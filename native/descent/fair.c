@@ -30,55 +30,15 @@ enum { BATCH = 32 }; /* vertices of one colour that go through a product togethe
 typedef struct Sweep {
     Pass pass;
     Fair *fair;
-    int begin, end; /* of the colour at hand in fair->order */
+    int begin, end; /* of the colour at hand in fair->colours.order */
     float **gap;    /* [workers][BATCH][3F] g */
     double **moved; /* [workers][3F] */
 } Sweep;
 
 /* ---- the norm */
 
-static int lowest_free(const Graph *graph, int v, const int *colour, int *seen) {
-    int lowest = 0;
-    for (int64_t e = graph->first[v]; e < graph->first[v + 1]; e++) {
-        if (graph->neighbour[e] < v) {
-            seen[colour[graph->neighbour[e]]] = v + 1;
-        }
-    }
-    while (seen[lowest] == v + 1) {
-        lowest++;
-    }
-    return lowest;
-}
-
-/* Each vertex in its turn takes the lowest colour that no neighbour has. */
-static int colour_vertices(Call *call, const Problem *problem, Fair *fair) {
-    const size_t n = (size_t)problem->vertices;
-    int *colour = arena_take(&call->arena, n, sizeof *colour);
-    int *seen = arena_take(&call->arena, n + 1, sizeof *seen);
-    fair->first = arena_take(&call->arena, n + 2, sizeof *fair->first);
-    fair->order = arena_take(&call->arena, n, sizeof *fair->order);
-    if (call->arena.failed) {
-        return 0;
-    }
-    for (int v = 0; v < problem->vertices; v++) {
-        colour[v] = lowest_free(&problem->graph, v, colour, seen);
-        fair->colours = colour[v] < fair->colours ? fair->colours : colour[v] + 1;
-        fair->first[colour[v] + 1]++;
-    }
-    for (int c = 0; c < fair->colours; c++) {
-        fair->first[c + 1] += fair->first[c];
-        seen[c] = fair->first[c];
-    }
-    for (int v = 0; v < problem->vertices; v++) {
-        fair->order[seen[colour[v]]++] = v;
-    }
-    arena_give(&call->arena, colour);
-    arena_give(&call->arena, seen);
-    return 1;
-}
-
-double fair_strength(double fairness, const Problem *problem, const Model *model) {
-    const double fullness = problem->vertices / (FAIR_PATCH * model->bones);
+double fair_strength(double fairness, int vertices, int bones) {
+    const double fullness = vertices / (FAIR_PATCH * bones);
     return fullness < 1 ? fullness * fairness : fairness;
 }
 
@@ -95,7 +55,7 @@ int fair_make(Call *call, const Problem *problem, const Model *model, const Mome
     const double edges = (double)problem->graph.first[problem->vertices];
     fair->beside = edges > problem->vertices ? edges / problem->vertices : 1;
     fair->tie = fairness / fair->beside;
-    return colour_vertices(call, problem, fair);
+    return colours_make(arena, &problem->graph, &fair->colours);
 }
 
 /* ---- residuals */
@@ -278,7 +238,7 @@ static void solve_batch(void *user, int batch, int worker) {
     }
     for (int i = sweep->begin + batch * BATCH; i < sweep->end && i < sweep->begin + (batch + 1) * BATCH;
          i++) {
-        const int v = sweep->fair->order[i];
+        const int v = sweep->fair->colours.order[i];
         if (!pass->plan->only || pass->plan->only[v / BLOCK]) {
             square[count] = read_gap(sweep, v, sweep->gap[worker] + (size_t)count * rows);
             which[count++] = v;
@@ -313,10 +273,10 @@ static void solve_batch(void *user, int batch, int worker) {
 static void sweep_colours(Sweep *sweep) {
     Fair *fair = sweep->fair;
     const int backwards = fair->turns++ % 2;
-    for (int i = 0; i < fair->colours && !sweep->pass.call->cancelled; i++) {
-        const int colour = backwards ? fair->colours - 1 - i : i;
-        sweep->begin = fair->first[colour];
-        sweep->end = fair->first[colour + 1];
+    for (int i = 0; i < fair->colours.count && !sweep->pass.call->cancelled; i++) {
+        const int colour = backwards ? fair->colours.count - 1 - i : i;
+        sweep->begin = fair->colours.first[colour];
+        sweep->end = fair->colours.first[colour + 1];
         parallel_run(sweep->pass.call->pool, (sweep->end - sweep->begin + BATCH - 1) / BATCH, solve_batch,
                      sweep);
     }

@@ -3,14 +3,13 @@
 #define OSSIFY_FAIR_H
 
 #include "descent/vertex.h"
+#include "math/colours.h"
 
 /* The norm r'Sr of a problem, and residuals in it. */
 typedef struct Fair {
     double tie;      /* mu / mean number of neighbours */
     double beside;   /* mean number of neighbours */
-    int colours;     /* vertices of one colour are no neighbours */
-    int *first;      /* [colours + 1] in */
-    int *order;      /* [v] the vertices, colour by colour */
+    Colours colours; /* vertices of one colour are no neighbours */
     float *residual; /* [v][3F] replayed less observed */
     double *whole;   /* room for Moments.whole, */
     double *lane_whole;
@@ -20,8 +19,8 @@ typedef struct Fair {
     int turns;      /* passes so far: each goes through the colours the other way round */
 } Fair;
 
-/* mu of a model: settings.fairness, or less where the mesh is coarse for its bones. */
-double fair_strength(double fairness, const Problem *problem, const Model *model);
+/* mu: settings.fairness, or less where the mesh is coarse for its bones. */
+double fair_strength(double fairness, int vertices, int bones);
 /* 0 when memory is out; fairness: mu. */
 int fair_make(Call *call, const Problem *problem, const Model *model, const Moments *moments, double fairness,
               Fair *fair);

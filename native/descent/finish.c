@@ -107,7 +107,8 @@ int finish_run(Descent *descent) {
     const FinishEffort effort = effort_of(call->settings);
     ArenaPiece *mark = arena_mark(&call->arena);
     Fair fair;
-    const double strength = fair_strength(call->settings->fairness, descent->problem, descent->model);
+    const double strength =
+        fair_strength(call->settings->fairness, descent->problem->vertices, descent->model->bones);
     int done = fair_make(call, descent->problem, descent->model, &descent->moments, strength, &fair);
     descent_in_norm(descent, &fair);
     descent->frozen = 1;

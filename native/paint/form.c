@@ -3,7 +3,7 @@
  *
  *     e(w) = sum_f |sum_b w_b M[b,f] p~ - x[f]|^2 = w'Qw,    Q[b,c] = sum_f (M[b,f] p~ - x[f]) . (M[c,f] p~ - x[f])
  *
- * as in Le & Deng 2012 (SSDR), Eq. 3. Few vertices and few bones are looked at here, so Q is summed from what the
+ * as in Le & Deng 2012 (SSDR), Eq. 3; with x + s for x where neighbours count, too (missed.c). Few vertices and few bones are looked at here, so Q is summed from what the
  * bones miss, frame by frame, and not from moments (descent/weights.c): nothing cancels. */
 #include "paint/form.h"
 
@@ -30,7 +30,7 @@ static void missed_by(const double *m, const float *p, const float *x, double d[
     }
 }
 
-void form_make(const ossify_poses *poses, const ossify_rig *rig, int64_t v, Form *form) {
+void form_make(const ossify_poses *poses, const ossify_rig *rig, int64_t v, const float *aside, Form *form) {
     const float *p = rig->rest + 3 * v;
     double d[FORM_MOST][3];
     memset(form->q, 0, sizeof form->q);
@@ -39,6 +39,9 @@ void form_make(const ossify_poses *poses, const ossify_rig *rig, int64_t v, Form
         const float *x = poses->frames + 3 * (f * poses->vertex_count + v);
         for (int i = 0; i < form->n; i++) {
             missed_by(m + 12 * form->bone[i], p, x, d[i]);
+            for (int a = 0; a < 3 && aside; a++) {
+                d[i][a] -= (double)aside[3 * f + a];
+            }
             for (int j = 0; j <= i; j++) { /* Q(i,j) += d_i . d_j */
                 form->q[i * FORM_MOST + j] += d[i][0] * d[j][0] + d[i][1] * d[j][1] + d[i][2] * d[j][2];
             }

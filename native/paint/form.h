@@ -17,8 +17,8 @@ typedef struct Form {
 
 /* The bones that a vertex follows in a rig, with their weights; no q yet. */
 void form_follow(const ossify_rig *rig, int64_t v, Form *form);
-/* q of the bones at hand. */
-void form_make(const ossify_poses *poses, const ossify_rig *rig, int64_t v, Form *form);
+/* q of the bones at hand; aside [3F]: the vertex is to go so far beside its own positions, NULL: to them. */
+void form_make(const ossify_poses *poses, const ossify_rig *rig, int64_t v, const float *aside, Form *form);
 /* w'Qw */
 double form_error(const Form *form, const double *w);
 /* Writes weights of the form's bones, whose sum is 1, as the rig has them: strongest first. */

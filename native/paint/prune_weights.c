@@ -2,6 +2,10 @@
  *
  *     min e(w) = w'Qw (form.c),    w >= 0,  sum w = 1,  at most K of them not 0
  *
+ * in the norm of missed.c, where neighbours shall miss in the same way: vertices go one after the other, each for its
+ * neighbours as they are then, and in some rounds more each looks at its given bones again; none goes back to more of
+ * the norm.
+ *
  * One after the other goes whose loss costs least, what is left being solved again each time; then, where there are
  * few choices, all of them are tried, and else those that went in the place of those that stayed, as long as that
  * lowers the error. What the motion leaves open, two bones that move alike, stays where it was: a small
@@ -15,9 +19,14 @@
 
 #include "core/sentence.h"
 #include "paint/form.h"
+#include "paint/missed.h"
 #include "paint/paint.h"
 
-enum { PRUNE_CHUNK = 64, FEW_CHOICES = 70 /* eight bones, of which four stay */ };
+enum {
+    PRUNE_CHUNK = 64,
+    FEW_CHOICES = 70, /* eight bones, of which four stay */
+    PRUNE_ROUNDS = 4  /* later ones gain next to nothing */
+};
 
 static const double NEAR = 1e-3;         /* of a form's mean: how strongly what is open stays */
 static const double RIDGE = 1e-12;       /* likewise, for bones that move the same */
@@ -190,41 +199,88 @@ typedef struct Pruning {
     Call *call;
     const ossify_poses *poses;
     ossify_rig *rig;
-    int most;
+    ossify_rig given; /* with the weights that came */
+    Missed missed;
+    int most, round;
+    int begin, end; /* of the colour at hand in missed.colours.order */
 } Pruning;
 
-static void prune_vertex(const Pruning *pruning, int64_t v) {
-    const ossify_rig *rig = pruning->rig;
-    double held[FORM_MOST], w[FORM_MOST];
-    Choice choice;
+/* [given->n] weights that a vertex has now */
+static void read_now(const ossify_rig *rig, int64_t v, const Form *given, double *now) {
     Form form;
     form_follow(rig, v, &form);
+    for (int i = 0; i < given->n; i++) {
+        now[i] = 0;
+        for (int k = 0; k < form.n; k++) {
+            now[i] += form.bone[k] == given->bone[i] ? form.weight[k] : 0;
+        }
+    }
+}
+
+static void prune_vertex(const Pruning *pruning, int v, int worker) {
+    const ossify_rig *rig = pruning->rig;
+    double held[FORM_MOST], w[FORM_MOST], now[FORM_MOST];
+    Choice choice;
+    Form form;
+    form_follow(&pruning->given, v, &form);
     if (form.n <= pruning->most || (rig->held_vertices != NULL && rig->held_vertices[v])) {
         return;
     }
     const double left = hold(rig, &form, held);
     memcpy(w, held, sizeof w);
     if (left > NOTHING_LEFT) {
-        form_make(pruning->poses, rig, v, &form);
+        form_make(pruning->poses, rig, v, missed_aside(&pruning->missed, v, worker), &form);
         make_choice(rig, &form, held, left, &choice);
         const Chosen best = choose(&choice, pruning->most - (form.n - choice.n));
         for (int i = 0; i < choice.n; i++) {
             w[choice.at[i]] = left * best.share[i];
         }
     }
-    form_write(&form, w, v, pruning->rig);
+    read_now(rig, v, &form, now);
+    if (pruning->round == 0 || form_error(&form, w) < form_error(&form, now)) {
+        form_write(&form, w, v, pruning->rig);
+        missed_renew(&pruning->missed, v);
+    }
 }
 
 static void prune_chunk(void *user, int task, int worker) {
     const Pruning *pruning = user;
-    const int64_t first = (int64_t)task * PRUNE_CHUNK, end = first + PRUNE_CHUNK,
-                  last = pruning->poses->vertex_count;
+    const int first = pruning->begin + task * PRUNE_CHUNK;
+    const int end = first + PRUNE_CHUNK < pruning->end ? first + PRUNE_CHUNK : pruning->end;
+    const double done = (double)first / (double)pruning->poses->vertex_count;
     if (worker == 0) {
-        call_poll(pruning->call, (double)first / (double)last);
+        call_poll(pruning->call, (pruning->round + done) / PRUNE_ROUNDS);
     }
-    for (int64_t v = first; v < (end < last ? end : last) && !atomic_load(&pruning->call->cancelled); v++) {
-        prune_vertex(pruning, v);
+    for (int i = first; i < end && !atomic_load(&pruning->call->cancelled); i++) {
+        prune_vertex(pruning, pruning->missed.colours.order[i], worker);
     }
+}
+
+static void prune_round(Pruning *pruning) {
+    const Colours *colours = &pruning->missed.colours;
+    for (int c = 0; c < colours->count; c++) {
+        pruning->begin = colours->first[c];
+        pruning->end = colours->first[c + 1];
+        parallel_run(pruning->call->pool, (pruning->end - pruning->begin + PRUNE_CHUNK - 1) / PRUNE_CHUNK,
+                     prune_chunk, pruning);
+    }
+}
+
+/* 0 when memory is out. */
+static int keep_given(Pruning *pruning) {
+    const ossify_rig *rig = pruning->rig;
+    const size_t n = (size_t)pruning->poses->vertex_count * (size_t)rig->influences;
+    int32_t *bones = arena_take(&pruning->call->arena, n, sizeof *bones);
+    float *weights = arena_take(&pruning->call->arena, n, sizeof *weights);
+    if (!bones || !weights) {
+        return 0;
+    }
+    memcpy(bones, rig->influence_bones, n * sizeof *bones);
+    memcpy(weights, rig->influence_weights, n * sizeof *weights);
+    pruning->given = *rig;
+    pruning->given.influence_bones = bones;
+    pruning->given.influence_weights = weights;
+    return 1;
 }
 
 /* Vertices that hold as many weights as they may have, and have others beside them. */
@@ -252,7 +308,7 @@ int paint_refuses_prune(const ossify_request *request, ossify_info *info) {
 
 int64_t paint_prune(Call *call, const ossify_poses *poses, const ossify_fewer *fewer, ossify_rig *rig) {
     const int64_t overfull = count_overfull(poses, rig, fewer->influences);
-    Pruning pruning = {call, poses, rig, (int)fewer->influences};
+    Pruning pruning = {.call = call, .poses = poses, .rig = rig, .most = (int)fewer->influences};
     if (overfull > 0) {
         return sentence_refuse(call->info, OSSIFY_BAD_ARGUMENT,
                                "%" PRId64 " vertices have %" PRId64
@@ -261,7 +317,12 @@ int64_t paint_prune(Call *call, const ossify_poses *poses, const ossify_fewer *f
                                overfull, fewer->influences);
     }
     call_stage(call, OSSIFY_STAGE_REFINE);
-    parallel_run(call->pool, (int)((poses->vertex_count + PRUNE_CHUNK - 1) / PRUNE_CHUNK), prune_chunk,
-                 &pruning);
+    if (!keep_given(&pruning) || !missed_make(call, poses, rig, &pruning.missed)) {
+        return call_ended(call);
+    }
+    const int rounds = pruning.missed.tie > 0 ? PRUNE_ROUNDS : 1;
+    for (; pruning.round < rounds && !atomic_load(&call->cancelled); pruning.round++) {
+        prune_round(&pruning);
+    }
     return atomic_load(&call->cancelled) ? OSSIFY_CANCELLED : OSSIFY_CONVERGED;
 }

@@ -309,7 +309,7 @@ static void make_form(Smoothing *s, int v, Tally *tally) {
     for (; form.n < s->width && s->bone[at + (size_t)form.n] >= 0; form.n++) {
         form.bone[form.n] = s->bone[at + (size_t)form.n];
     }
-    form_make(s->poses, s->rig, v, &form);
+    form_make(s->poses, s->rig, v, NULL, &form);
     for (int i = 0; i < form.n; i++) {
         memcpy(s->q + (at + (size_t)i) * (size_t)s->width, form.q + i * FORM_MOST,
                (size_t)form.n * sizeof(double));
@@ -386,7 +386,7 @@ static void note_given(Smoothing *s) {
             }
         }
         if (!s->free[v]) {
-            form_make(s->poses, s->rig, v, &form);
+            form_make(s->poses, s->rig, v, NULL, &form);
             s->error[v] = form_error(&form, form.weight);
         }
     }

@@ -79,7 +79,7 @@ static DescentEnd refit_once(Task *task, Model *model, const RefitEffort efforts
     int ready = descent_make(call, &task->whole, model, &descent);
     if (ready && is_fair) {
         descent_in_norm(&descent, &fair);
-        const double strength = fair_strength(settings->fairness, &task->whole, model);
+        const double strength = fair_strength(settings->fairness, task->whole.vertices, model->bones);
         ready = fair_make(call, &task->whole, model, &descent.moments, strength, &fair) &&
                 measure(&descent, &fall->fair_given);
     }

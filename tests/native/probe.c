@@ -153,3 +153,18 @@ double model_objective(const Problem *problem, const Model *model) {
     }
     return sum;
 }
+
+int64_t edges_of_faces(const ossify_poses *poses, int32_t *edge) {
+    int64_t count = 0;
+    for (int64_t i = 0; i < 3 * poses->triangle_count; i++) {
+        const int32_t v = poses->triangles[i], u = poses->triangles[i % 3 == 2 ? i - 2 : i + 1];
+        int64_t e = 0;
+        while (e < count && !(edge[2 * e] == (v < u ? v : u) && edge[2 * e + 1] == (v < u ? u : v))) {
+            e++;
+        }
+        edge[2 * e] = v < u ? v : u;
+        edge[2 * e + 1] = v < u ? u : v;
+        count += e == count;
+    }
+    return count;
+}

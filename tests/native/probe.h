@@ -40,6 +40,9 @@ ossify_job *job_decompose(const ossify_poses *poses, const ossify_settings *sett
 ossify_job *job_articulate(const ossify_poses *poses, const ossify_settings *settings, ossify_rig *rig,
                            ossify_skeleton *skeleton, ossify_info *info);
 
+/* The edges of the faces, [n][2], each once; returns n. edge [3 triangles][2] */
+int64_t edges_of_faces(const ossify_poses *poses, int32_t *edge);
+
 /* A call without a verb. */
 typedef struct Workshop {
     ossify_settings settings;

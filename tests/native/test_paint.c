@@ -97,6 +97,98 @@ TEST(pruned_weights_leave_no_more_than_the_best_two_bones_would) {
     synthetic_free(&s);
 }
 
+/* [v][3F] replayed less observed */
+static double *residuals(const Synthetic *s, const ossify_rig *rig) {
+    const int64_t rows = 3 * s->poses.frame_count;
+    double *r = calloc((size_t)(rows * s->poses.vertex_count), sizeof *r);
+    for (int64_t i = 0; i < rows * s->poses.vertex_count; i++) {
+        const int64_t v = i / rows, f = i % rows / 3;
+        for (int64_t k = v * K; k < (v + 1) * K && rig->influence_bones[k] >= 0; k++) {
+            r[i] += (double)rig->influence_weights[k] *
+                    missed(s, rig, v, rig->influence_bones[k], f, (int)(i % 3));
+        }
+    }
+    return r;
+}
+
+/* |r - other|^2 */
+static double apart(const double *r, const double *other, int64_t rows) {
+    double sum = 0;
+    for (int64_t i = 0; i < rows; i++) {
+        sum += (r[i] - (other ? other[i] : 0)) * (r[i] - (other ? other[i] : 0));
+    }
+    return sum;
+}
+
+/* sum |r_v|^2 + tie sum_edges |r_i - r_j|^2; with a vertex v only what it has a part in */
+static double norm_of(const Synthetic *s, const double *r, const int32_t *edge, int64_t edges, double tie,
+                      int64_t v) {
+    const int64_t rows = 3 * s->poses.frame_count;
+    double sum = 0;
+    for (int64_t u = 0; u < s->poses.vertex_count; u++) {
+        sum += v < 0 || u == v ? apart(r + u * rows, NULL, rows) : 0;
+    }
+    for (int64_t e = 0; e < edges; e++) {
+        const int64_t a = edge[2 * e], b = edge[2 * e + 1];
+        sum += v < 0 || a == v || b == v ? tie * apart(r + a * rows, r + b * rows, rows) : 0;
+    }
+    return sum;
+}
+
+/* The least that any two of a vertex's given bones leave in the norm, its neighbours as they are. */
+static double least_in_norm(const Synthetic *s, double *r, const int32_t *edge, int64_t edges, double tie,
+                            int64_t v) {
+    const int64_t rows = 3 * s->poses.frame_count;
+    double *own = r + v * rows, *kept = malloc((size_t)rows * sizeof *kept), least = INFINITY;
+    memcpy(kept, own, (size_t)rows * sizeof *own);
+    for (int pair = 0; pair < K * K; pair++) {
+        const int32_t b = s->truth.influence_bones[K * v + pair / K],
+                      c = s->truth.influence_bones[K * v + pair % K];
+        for (int step = 0; step <= 50 && b >= 0 && c >= 0; step++) {
+            for (int64_t i = 0; i < rows; i++) {
+                own[i] = 0.02 * step * missed(s, &s->truth, v, b, i / 3, (int)(i % 3)) +
+                         (1 - 0.02 * step) * missed(s, &s->truth, v, c, i / 3, (int)(i % 3));
+            }
+            least = fmin(least, norm_of(s, r, edge, edges, tie, v));
+        }
+    }
+    memcpy(own, kept, (size_t)rows * sizeof *own);
+    free(kept);
+    return least;
+}
+
+TEST(weights_pruned_in_the_norm_leave_less_of_it_than_plain_ones_and_as_little_as_two_bones_can) {
+    Synthetic s = make_rig(1);
+    Answer answer[2];
+    int32_t *edge = calloc((size_t)(6 * s.poses.triangle_count), sizeof *edge);
+    const int64_t edges = edges_of_faces(&s.poses, edge);
+    const double n = (double)s.poses.vertex_count, tie = 10 * n / (200 * BONES) / (2 * (double)edges / n);
+    double norm[2], has = 0, could = 0;
+    for (int fair = 0; fair < 2; fair++) {
+        ossify_settings settings = plain_settings(BONES);
+        settings.fairness = 10 * fair;
+        answer[fair] = answer_of(&s.poses, &s.truth);
+        CHECK_INT(ossify_prune_weights(&s.poses, &settings, &answer[fair].rig, 2, &answer[fair].info),
+                  OSSIFY_CONVERGED);
+        double *r = residuals(&s, &answer[fair].rig);
+        norm[fair] = norm_of(&s, r, edge, edges, tie, -1);
+        for (int64_t v = 0; v < s.poses.vertex_count && fair; v++) {
+            if (count_of(&s.truth, v) > 2) {
+                has += norm_of(&s, r, edge, edges, tie, v);
+                could += least_in_norm(&s, r, edge, edges, tie, v);
+            }
+        }
+        free(r);
+    }
+    CHECK(norm[1] < 0.998 * norm[0]);
+    CHECK(answer[1].info.bumps < answer[0].info.bumps);
+    CHECK(has < 1.002 * could);
+    answer_free(&answer[0]);
+    answer_free(&answer[1]);
+    free(edge);
+    synthetic_free(&s);
+}
+
 TEST(vertices_with_few_enough_bones_keep_their_bits_when_pruned) {
     Synthetic s = make_rig(1);
     Answer answer = answer_of(&s.poses, &s.truth);
@@ -107,15 +199,18 @@ TEST(vertices_with_few_enough_bones_keep_their_bits_when_pruned) {
     synthetic_free(&s);
 }
 
-/* verb 0: prune to two, 1: smooth */
-static int64_t paint(const Synthetic *s, int verb, const ossify_settings *settings, Answer *answer) {
+enum { PRUNE, PRUNE_FAIRLY, SMOOTH, WAYS };
+
+/* To two influences; or smoother. */
+static int64_t paint(const Synthetic *s, int way, ossify_settings settings, Answer *answer) {
     const ossify_smoother smoother = {sizeof smoother, K, 5, 0.01};
-    return verb == 0 ? ossify_prune_weights(&s->poses, settings, &answer->rig, 2, &answer->info)
-                     : ossify_smooth_weights(&s->poses, settings, &answer->rig, &smoother, &answer->info);
+    settings.fairness = way == PRUNE_FAIRLY ? 10 : 0;
+    return way == SMOOTH ? ossify_smooth_weights(&s->poses, &settings, &answer->rig, &smoother, &answer->info)
+                         : ossify_prune_weights(&s->poses, &settings, &answer->rig, 2, &answer->info);
 }
 
 TEST(painting_leaves_what_is_held) {
-    for (int verb = 0; verb < 2; verb++) {
+    for (int way = 0; way < WAYS; way++) {
         Synthetic s = make_rig(1);
         Answer answer = answer_of(&s.poses, &s.truth);
         ossify_settings settings = plain_settings(BONES);
@@ -126,8 +221,8 @@ TEST(painting_leaves_what_is_held) {
         }
         answer.rig.held_vertices = held;
         answer.rig.held_groups = groups;
-        test_case(verb == 0 ? "prune" : "smooth");
-        CHECK_INT(paint(&s, verb, &settings, &answer), OSSIFY_CONVERGED);
+        test_case("way %d", way);
+        CHECK_INT(paint(&s, way, settings, &answer), OSSIFY_CONVERGED);
         for (int64_t v = 0; v < s.poses.vertex_count; v++) {
             const int same = memcmp(answer.rig.influence_weights + K * v, s.truth.influence_weights + K * v,
                                     K * sizeof(float)) == 0;
@@ -230,13 +325,13 @@ TEST(smoothing_carries_no_weight_from_shell_to_shell) {
 }
 
 TEST(painting_gives_the_same_bits_on_any_number_of_threads) {
-    for (int verb = 0; verb < 2; verb++) {
+    for (int way = 0; way < WAYS; way++) {
         Synthetic s = make_rig(1);
         Answer one = rough_rig(&s), four = rough_rig(&s);
         ossify_settings settings = plain_settings(BONES);
-        CHECK_INT(paint(&s, verb, &settings, &one), OSSIFY_CONVERGED);
+        CHECK_INT(paint(&s, way, settings, &one), OSSIFY_CONVERGED);
         settings.threads = 4;
-        CHECK_INT(paint(&s, verb, &settings, &four), OSSIFY_CONVERGED);
+        CHECK_INT(paint(&s, way, settings, &four), OSSIFY_CONVERGED);
         CHECK(rigs_are_equal(&s.poses, &one.rig, &four.rig));
         answer_free(&one);
         answer_free(&four);

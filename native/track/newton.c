@@ -57,8 +57,9 @@ void newton_forget(Bench *bench) {
     bench->age = -1;
 }
 
-static const double *u_at(const Newton *newton, int b, int c) {
-    return newton->moments->u + ((size_t)b * (size_t)newton->model->capacity + (size_t)c) * MONOMIALS;
+/* U[b,c] */
+static void read_u(const Newton *newton, int b, int c, double u[PAIR]) {
+    pass_pair(newton->moments, newton->model->capacity, b, c, u);
 }
 
 static const uint8_t *held_in(const Newton *newton, int frame) {
@@ -67,17 +68,17 @@ static const uint8_t *held_in(const Newton *newton, int frame) {
 
 /* m, s and S of the free bones */
 static void read_moments(const Newton *newton, Bench *bench) {
-    static const int SECOND[9] = {0, 3, 4, 3, 1, 5, 4, 5, 2};
     const size_t n = (size_t)bench->n;
     memset(bench->arm, 0, 4 * n * n * sizeof(double));
     for (size_t b = 0; b < n; b++) {
         for (size_t c = 0; c < n; c++) {
-            const double *u = u_at(newton, bench->bone[b], bench->bone[c]);
-            bench->mass[b * n + c] = u[9] * (b == c ? 1 + BONE_RIDGE : 1);
+            double u[PAIR];
+            read_u(newton, bench->bone[b], bench->bone[c], u);
+            bench->mass[b * n + c] = u[15] * (b == c ? 1 + BONE_RIDGE : 1);
             for (size_t i = 0; i < 3; i++) {
-                bench->arm[(3 * b + i) * n + c] = u[6 + i];
+                bench->arm[(3 * b + i) * n + c] = u[4 * i + 3];
                 for (size_t j = 0; j < 3; j++) {
-                    bench->form[(3 * b + i) * 3 * n + 3 * c + j] = u[SECOND[3 * i + j]];
+                    bench->form[(3 * b + i) * 3 * n + 3 * c + j] = u[4 * i + j];
                 }
             }
         }
@@ -95,7 +96,9 @@ int newton_make(const Newton *newton, int frame, Bench *bench) {
     bench->n = 0;
     newton_forget(bench);
     for (int b = 0; b < newton->model->bones; b++) {
-        if (!held[b] && u_at(newton, b, b)[9] >= BONE_LEAST) {
+        double own[PAIR];
+        read_u(newton, b, b, own);
+        if (!held[b] && own[15] >= BONE_LEAST) {
             bench->bone[bench->n++] = b;
         }
     }
@@ -126,13 +129,13 @@ static double left_of_bone(const Newton *newton, int frame, int b, double g[3][4
     double sum = 0;
     memset(g, 0, 12 * sizeof(double));
     for (int o = 0; o < newton->model->bones; o++) {
-        const double *u = u_at(newton, b, o);
-        for (size_t i = 0; i < 3 && u[9] > 0; i++) {
+        double u[PAIR];
+        read_u(newton, o, b, u);
+        for (size_t i = 0; i < 3 && u[15] != 0; i++) {
             const double *mo = m + i * row + 4 * o;
-            g[i][0] += mo[0] * u[0] + mo[1] * u[3] + mo[2] * u[4] + mo[3] * u[6];
-            g[i][1] += mo[0] * u[3] + mo[1] * u[1] + mo[2] * u[5] + mo[3] * u[7];
-            g[i][2] += mo[0] * u[4] + mo[1] * u[5] + mo[2] * u[2] + mo[3] * u[8];
-            g[i][3] += mo[0] * u[6] + mo[1] * u[7] + mo[2] * u[8] + mo[3] * u[9];
+            for (size_t j = 0; j < 4; j++) {
+                g[i][j] += mo[0] * u[j] + mo[1] * u[4 + j] + mo[2] * u[8 + j] + mo[3] * u[12 + j];
+            }
         }
     }
     for (size_t i = 0; i < 3; i++) {

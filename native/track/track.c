@@ -8,7 +8,9 @@
  * A bone without a guess starts from its own vertices, weighted by w_b, as if the others moved with it,
  * and turns with the whole mesh where they do not say how: because weights sum to one, that needs no other
  * moments than
- *     sum_c U[c,b] = sum_v w_b p~ p~'. */
+ *     sum_c U[c,b] = sum_v w_b p~ p~'.
+ *
+ * Bones then go on in the norm of descent/fair.c, by the moments of ties.c; given ones do from the start. */
 #include "track/track.h"
 
 #include <math.h>
@@ -21,6 +23,7 @@
 #include "math/sphere.h"
 #include "track/clip.h"
 #include "track/patches.h"
+#include "track/ties.h"
 
 enum {
     MOST_SWEEPS = 400,
@@ -52,7 +55,9 @@ typedef struct Track {
     Patches patches;
     Sums *sums;     /* [workers] */
     double *own;    /* [b][MONOMIALS] sum_v w_b p~ p~' */
-    double *square; /* [f] sum |x|^2 */
+    double *square; /* [f] sum |x|^2, or x'Sx */
+    Ties ties;
+    int in_norm; /* 1: sums are those of the norm */
     int64_t vertices;
 } Track;
 
@@ -168,14 +173,18 @@ static void centre_frame(const Track *track, int f) {
     }
 }
 
-/* C of some frames += X (w p~)' of the patch that is weighed */
+/* C of some frames += X (w p~)' of the patch that is weighed; in the norm their squares grow, too */
 static void add_abreast(const Track *track, const Patch *patch, int begin, int frames, const Sums *sums,
-                        double *c) {
+                        double *c, double *square) {
     const int wide = 4 * patch->bones, row = 4 * track->model.bones;
     const int32_t *bone = track->patches.bone + patch->first_bone;
     for (int g = 0; g < frames; g++) {
         patches_read(track->poses, &track->patches, patch, begin + g,
                      track->placement.frame_centre + 3 * (size_t)(begin + g), sums->x + 3 * g * PATCH);
+        if (track->in_norm) {
+            square[g] += ties_stiffen(&track->ties, track->poses, &track->patches, patch, begin + g,
+                                      sums->x + 3 * g * PATCH);
+        }
     }
     memset(sums->product, 0, 3 * (size_t)frames * (size_t)wide * sizeof *sums->product);
     product_nn(3 * frames, wide, patch->count, sums->x, PATCH, sums->wp, (size_t)wide, sums->product,
@@ -191,12 +200,13 @@ static void add_abreast(const Track *track, const Patch *patch, int begin, int f
     }
 }
 
-static void add_patch(const Track *track, const Patch *patch, int begin, int frames, const Sums *sums) {
+static void add_patch(const Track *track, const Patch *patch, int begin, int frames, const Sums *sums,
+                      double *square) {
     patches_weigh(track->rig, &track->patches, patch, track->placement.centre, 1 / track->placement.unit,
                   sums->local, sums->wp);
     for (int g = 0; g < frames; g += FRAMES_ABREAST) {
         add_abreast(track, patch, begin + g, frames - g < FRAMES_ABREAST ? frames - g : FRAMES_ABREAST, sums,
-                    sums->c + 3 * g * 4 * track->model.bones);
+                    sums->c + 3 * g * 4 * track->model.bones, square + g);
     }
 }
 
@@ -233,9 +243,6 @@ static void sum_frames(void *user, int task, int worker) {
     const int frames = left < AT_HAND ? left : AT_HAND;
     const Sums *sums = &track->sums[worker];
     double square[AT_HAND] = {0};
-    for (int g = 0; g < frames; g++) {
-        centre_frame(track, begin + g);
-    }
     memset(sums->c, 0, 3 * (size_t)frames * row * sizeof(double));
     for (int64_t v = 0, i = 0; v < track->vertices; v += PATCH_WINDOW) {
         const int64_t end = v + PATCH_WINDOW < track->vertices ? v + PATCH_WINDOW : track->vertices;
@@ -246,7 +253,7 @@ static void sum_frames(void *user, int task, int worker) {
             square[g] += square_of(track, begin + g, v, end);
         }
         for (; i < track->patches.count && track->patches.patch[i].first < end; i++) {
-            add_patch(track, &track->patches.patch[i], begin, frames, sums);
+            add_patch(track, &track->patches.patch[i], begin, frames, sums, square);
         }
     }
     for (size_t i = 0; i < 3 * (size_t)frames * row; i++) {
@@ -322,41 +329,70 @@ static void guess_frame(void *user, int f, int worker) {
     }
 }
 
+static int solves_at_once(const Track *track) {
+    return track->call->settings->bone_kind == OSSIFY_RIGID && track->model.bones <= MOST_AT_ONCE;
+}
+
+/* Iterations of the slowest frame; -1 when the call must end. */
+static int solve_bones(Track *track, int most, PoolTask guess) {
+    Call *call = track->call;
+    if (solves_at_once(track)) {
+        return clip_solve(call, &track->problem, &track->model, &track->moments, most, track->square, guess,
+                          track);
+    }
+    if (guess) {
+        parallel_run(call->pool, track->problem.frames, guess, track);
+    }
+    return transforms_converge(call, &track->problem, &track->model, &track->moments,
+                               call->settings->bone_kind == OSSIFY_FLEXIBLE, most, track->square);
+}
+
+static void sum_clip(Track *track) {
+    parallel_run(track->call->pool, (track->problem.frames + AT_HAND - 1) / AT_HAND, sum_frames, track);
+}
+
+static int solve_plainly(Track *track, int most, PoolTask guess) {
+    add_own_forms(track);
+    sum_clip(track);
+    return call_poll(track->call, 0.5) ? -1 : solve_bones(track, most, guess);
+}
+
+/* From bones that are given, or those of plain least squares. */
+static int solve_in_norm(Track *track, int most) {
+    track->in_norm = 1;
+    track->moments.whole = track->ties.whole;
+    sum_clip(track);
+    return call_poll(track->call, 0.8) ? -1 : solve_bones(track, most, NULL);
+}
+
 int64_t track(Call *call, const ossify_poses *poses, ossify_rig *rig) {
     Track track = {.call = call, .poses = poses, .rig = rig};
     const ossify_settings *settings = call->settings;
-    const int flexible = settings->bone_kind == OSSIFY_FLEXIBLE;
-    const int at_once = !flexible && rig->bones <= MOST_AT_ONCE;
-    const int most = settings->iterations > 0 ? (int)settings->iterations
-                     : at_once                ? MOST_STEPS
-                                              : MOST_SWEEPS;
     if (!make_track(&track)) {
         return call_ended(call);
     }
+    const int most = settings->iterations > 0 ? (int)settings->iterations
+                     : solves_at_once(&track) ? MOST_STEPS
+                                              : MOST_SWEEPS;
     call_stage(call, OSSIFY_STAGE_REFINE);
     place(poses->rest ? poses->rest : rig->rest, poses->vertex_count, &track.placement);
     patches_make(rig, poses->vertex_count, &track.patches);
-    if (!add_u(&track)) {
+    if (!add_u(&track) || !ties_make(call, poses, rig, &track.placement, &track.ties)) {
         return call_ended(call);
     }
-    add_own_forms(&track);
-    parallel_run(call->pool, (track.problem.frames + AT_HAND - 1) / AT_HAND, sum_frames, &track);
-    if (call_poll(call, 0.5)) {
-        return call_ended(call);
+    for (int f = 0; f < track.problem.frames; f++) {
+        centre_frame(&track, f);
     }
-    rig_read_transforms(&track.problem, &track.placement, rig, !flexible, &track.model);
     const PoolTask guess = rig->given & OSSIFY_GIVEN_TRANSFORMS ? NULL : guess_frame;
-    if (guess && !at_once) {
-        parallel_run(call->pool, track.problem.frames, guess, &track);
-    }
-    const int steps = at_once ? clip_solve(call, &track.problem, &track.model, &track.moments, most,
-                                           track.square, guess, &track)
-                              : transforms_converge(call, &track.problem, &track.model, &track.moments,
-                                                    flexible, most, track.square);
-    if (steps < 0) {
+    const int last = !(track.ties.tie > 0) ? 0 : guess ? most / 2 : most; /* iterations in the norm */
+    rig_read_transforms(&track.problem, &track.placement, rig, settings->bone_kind == OSSIFY_RIGID,
+                        &track.model);
+    const int steps = last < most ? solve_plainly(&track, most - last, guess) : 0;
+    const int more = steps >= 0 && last > 0 ? solve_in_norm(&track, last) : 0;
+    if (steps < 0 || more < 0) {
         return call_ended(call);
     }
-    call->info->iterations = steps;
+    call->info->iterations = steps + more;
     rig_write_transforms(&track.problem, &track.placement, &track.model, 0, rig);
-    return steps < most ? OSSIFY_CONVERGED : OSSIFY_OUT_OF_ITERATIONS;
+    return (last > 0 ? more < last : steps < most) ? OSSIFY_CONVERGED : OSSIFY_OUT_OF_ITERATIONS;
 }

@@ -7,7 +7,7 @@
 #include "synthetic.h"
 #include "test.h"
 
-enum { BONES = 6, FRAMES = 10, VERTICES = 300, MOST_VERTICES = 400 };
+enum { FAIRNESS = 10, BONES = 6, FRAMES = 10, VERTICES = 300, MOST_VERTICES = 400 };
 
 static uint8_t EVERYONE[MOST_VERTICES];
 
@@ -90,6 +90,26 @@ static double frame_error(const ossify_poses *poses, const ossify_rig *rig, int6
     for (int64_t v = 0; v < poses->vertex_count; v++) {
         residual(poses, rig, f, v, d);
         sum += d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
+    }
+    return sum;
+}
+
+/* The same in the norm: sum |r|^2 + tie sum_edges |r_i - r_j|^2 */
+static double frame_norm(const Synthetic *s, const ossify_rig *rig, int64_t f) {
+    static int32_t edge[12 * MOST_VERTICES];
+    static int64_t edges; /* of the one mesh that this is asked of */
+    const int64_t n = s->poses.vertex_count;
+    const double mu = FAIRNESS * fmin(1, (double)n / (200.0 * (double)rig->bones));
+    double sum = frame_error(&s->poses, rig, f);
+    edges = edges > 0 ? edges : edges_of_faces(&s->poses, edge);
+    CHECK(n == VERTICES);
+    for (int64_t e = 0; e < edges; e++) {
+        double a[3], b[3];
+        residual(&s->poses, rig, f, edge[2 * e], a);
+        residual(&s->poses, rig, f, edge[2 * e + 1], b);
+        for (int i = 0; i < 3; i++) {
+            sum += mu * (double)n / (2.0 * (double)edges) * (a[i] - b[i]) * (a[i] - b[i]);
+        }
     }
     return sum;
 }
@@ -248,22 +268,78 @@ TEST(tracked_bones_stay_rigid) {
     synthetic_free(&s);
 }
 
+/* A bone of a frame turned and moved, a little */
+static void nudge(ossify_rig *rig, int64_t f, int b, int a, double turn, double way) {
+    double *m = rig->transforms + 12 * (f * rig->bone_capacity + b);
+    double *x = m + 4 * ((a + 1) % 3), *y = m + 4 * ((a + 2) % 3);
+    for (int k = 0; k < 3; k++) {
+        const double before = x[k];
+        x[k] = cos(turn) * before - sin(turn) * y[k];
+        y[k] = sin(turn) * before + cos(turn) * y[k];
+    }
+    m[4 * a + 3] += way;
+}
+
+TEST(bones_tracked_in_the_norm_cannot_be_moved_to_less_of_it) {
+    Synthetic s = moving(0.05);
+    ossify_settings settings = track_settings(&s);
+    Answer plain = track_from(&s, NULL, settings), start = strayed(&s, 0.2);
+    settings.fairness = FAIRNESS;
+    for (int given = 0; given < 2; given++) {
+        Answer fair = track_from(&s, given ? &start.rig : NULL, settings);
+        CHECK_INT(fair.info.status, OSSIFY_CONVERGED);
+        for (int64_t f = 0; f < FRAMES; f++) {
+            const double least = frame_norm(&s, &fair.rig, f);
+            CHECK(least < 0.9999 * frame_norm(&s, &plain.rig, f));
+            for (int i = 0; i < 12 * BONES && f % 3 == 0; i++) {
+                const double step = i / 3 % 2 ? 1e-3 : -1e-3;
+                Answer moved = answer_of(&s.poses, &fair.rig);
+                nudge(&moved.rig, f, i / 12, i % 3, i / 6 % 2 ? step : 0, i / 6 % 2 ? 0 : step);
+                test_case("given %d, frame %d, bone %d, nudge %d", given, (int)f, i / 12, i % 12);
+                CHECK(frame_norm(&s, &moved.rig, f) >= least * (1 - 1e-8));
+                answer_free(&moved);
+            }
+        }
+        answer_free(&fair);
+    }
+    answer_free(&plain);
+    answer_free(&start);
+    synthetic_free(&s);
+}
+
+TEST(an_exact_motion_is_tracked_exactly_in_the_norm) {
+    Synthetic s = moving(0);
+    ossify_settings settings = track_settings(&s);
+    settings.fairness = FAIRNESS;
+    Answer answer = track_from(&s, NULL, settings);
+    CHECK_INT(answer.info.status, OSSIFY_CONVERGED);
+    CHECK(replay_error(&s.poses, &answer.rig, NULL) < 1e-6);
+    answer_free(&answer);
+    synthetic_free(&s);
+}
+
+static double left_in(const Synthetic *s, const ossify_rig *rig, int64_t f, double fairness) {
+    return fairness > 0 ? frame_norm(s, rig, f) : frame_error(&s->poses, rig, f);
+}
+
 TEST(no_iteration_of_tracking_raises_a_frames_error) {
     static const double offs[] = {0, 0.01, 0.3, 2.0};
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 8; i++) {
         Synthetic s = moving(0.03);
         ossify_settings settings = track_settings(&s);
-        Answer start = strayed(&s, offs[i]);
+        settings.fairness = i < 4 ? 0 : FAIRNESS;
+        Answer start = strayed(&s, offs[i % 4]);
         double error[FRAMES];
         for (int64_t f = 0; f < FRAMES; f++) {
-            error[f] = frame_error(&s.poses, &start.rig, f);
+            error[f] = left_in(&s, &start.rig, f, settings.fairness);
         }
         for (settings.iterations = 1; settings.iterations < 16; settings.iterations++) {
             Answer answer = track_from(&s, &start.rig, settings);
-            test_case("off by %g, %d iterations", offs[i], (int)settings.iterations);
+            test_case("off by %g, fairness %g, %d iterations", offs[i % 4], settings.fairness,
+                      (int)settings.iterations);
             CHECK(answer.info.iterations <= settings.iterations);
             for (int64_t f = 0; f < FRAMES; f++) {
-                double now = frame_error(&s.poses, &answer.rig, f);
+                double now = left_in(&s, &answer.rig, f, settings.fairness);
                 CHECK(now <= error[f] * (1 + 1e-9));
                 error[f] = now;
             }
@@ -297,19 +373,24 @@ TEST(held_bones_of_a_tracked_clip_stay_and_the_others_are_best) {
 TEST(any_number_of_threads_tracks_to_the_same_bits) {
     Synthetic s = moving(0.05);
     ossify_settings settings = track_settings(&s);
-    Answer start = strayed(&s, 0.2), first;
+    Answer start = strayed(&s, 0.2);
     uint8_t *held = some_held();
     start.rig.held_transforms = held;
-    first = track_from(&s, &start.rig, settings);
-    for (settings.threads = 2; settings.threads <= 3; settings.threads++) {
-        Answer other = track_from(&s, &start.rig, settings);
-        CHECK(rigs_are_equal(&s.poses, &first.rig, &other.rig));
-        CHECK_INT(other.info.iterations, first.info.iterations);
-        answer_free(&other);
+    for (int way = 0; way < 4; way++) {
+        const ossify_rig *given = way % 2 ? &start.rig : NULL;
+        settings.fairness = way < 2 ? 0 : FAIRNESS;
+        settings.threads = 1;
+        Answer first = track_from(&s, given, settings);
+        for (settings.threads = 2; settings.threads <= 3; settings.threads++) {
+            Answer other = track_from(&s, given, settings);
+            CHECK(rigs_are_equal(&s.poses, &first.rig, &other.rig));
+            CHECK_INT(other.info.iterations, first.info.iterations);
+            answer_free(&other);
+        }
+        answer_free(&first);
     }
     free(held);
     answer_free(&start);
-    answer_free(&first);
     synthetic_free(&s);
 }
 

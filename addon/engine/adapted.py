@@ -9,6 +9,7 @@ from ..rig import copies, keys
 from ..rig.build import Maker
 from . import contract
 from .contract import Engine
+from .fewer import Pruned
 
 
 def _rename_bones(armature, others: list) -> None:
@@ -47,13 +48,17 @@ def _limit(obj, bones: set[str], most: int) -> None:
 
 
 @contextlib.contextmanager
-def beside(armature, meshes: list, engine: Engine, influences: int) -> Iterator[tuple]:
+def beside(
+    armature, meshes: list, engine: Engine, influences: int, pruned: Pruned | None = None
+) -> Iterator[tuple]:
     """The armature's copy and those of its meshes."""
     maker = Maker()
     with copies.in_place(maker) as put:
         copy = copies.copy_armature(maker, armature)
         moves = copies.copy_actions(maker, armature, copy, copies.actions_of(armature))
         made = copies.copy_meshes(maker, armature, copy, meshes)
+        if pruned is not None:
+            pruned.write(meshes, made)
         put(copies.pairs(armature, meshes, copy, made, contract.plain))
         if engine.top:
             copy.name = engine.top

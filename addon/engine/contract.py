@@ -59,8 +59,8 @@ def ending_trouble(engine: Engine, path: Path) -> str | None:
     return f"{path.name} is not for {engine.label}: the ending must be {' or '.join(engine.endings)}."
 
 
-def trouble(engine: Engine, armature, meshes: list, influences: int) -> list[str]:
-    """What of the contract the rig does not keep, a sentence each; influences: of a vertex in the file"""
+def trouble(engine: Engine, armature, meshes: list) -> list[str]:
+    """What of the contract the rig does not keep, a sentence each, but for the influences"""
     bones, notes = armature.data.bones, []
     tops = [bone.name for bone in bones if bone.parent is None]
     if len(tops) > 1:
@@ -74,12 +74,6 @@ def trouble(engine: Engine, armature, meshes: list, influences: int) -> list[str
             notes.append(
                 f"{obj.name} follows {count} bones; {engine.label} takes {engine.bones} in a section: take"
                 " fewer bones, or give parts of the mesh materials of their own."
-            )
-        wide = _wider(obj, set(bones.keys()), influences)
-        if wide:
-            notes.append(
-                f"{obj.name} has {counted(wide, 'vertex')} with more than {influences} bones: the file has"
-                f" the strongest of them, and skin may crack. Convert again with {influences} influences."
             )
         obj.data.calc_loop_triangles()
         if engine.triangles and len(obj.data.loop_triangles) > engine.triangles:
@@ -98,8 +92,9 @@ def _most_in_section(obj, bones: set[str]) -> int:
     return max(map(len, sections.values()), default=0)
 
 
-def _wider(obj, bones: set[str], most: int) -> int:
+def wider(armature, obj, most: int) -> int:
     """Vertices that more than so many bones move"""
+    bones = set(armature.data.bones.keys())
     own = {group.index for group in obj.vertex_groups if group.name in bones}
     counts = [
         sum(item.group in own and item.weight > 0 for item in vertex.groups) for vertex in obj.data.vertices

@@ -10,10 +10,11 @@ from typing import NamedTuple
 import bpy
 
 from ..base.refusal import Refusal
+from ..base.words import counted
 from ..files import outputs
 from ..rig import virtual_bones
 from ..two_layer import keyed_copy
-from . import adapted, contract, reread
+from . import adapted, contract, fewer, reread
 from .contract import Engine
 
 
@@ -29,13 +30,40 @@ class Written(NamedTuple):
         return found
 
 
-def _fbx(path: Path, armature, meshes: list, engine: Engine, influences: int, names: str) -> list[str]:
+def _fbx(
+    path: Path, armature, meshes: list, engine: Engine, influences: int, names: str, pruned
+) -> list[str]:
     keyed = virtual_bones.has_any(armature)
     with keyed_copy.beside(armature, meshes) if keyed else contextlib.nullcontext() as copy:
         own = (copy.armature, copy.meshes) if keyed else (armature, meshes)
-        with adapted.beside(*own, engine, influences) as taken:
+        with adapted.beside(*own, engine, influences, pruned) as taken:
             notes = outputs.write(path, *taken, influences, names)
         return [*notes, copy.sentence()] if keyed else notes
+
+
+def _gltf(
+    path: Path, armature, meshes: list, engine: Engine, influences: int, names: str, pruned
+) -> list[str]:
+    if pruned is None:
+        return outputs.write(path, armature, meshes, influences, names, contract.plain)
+    with adapted.beside(armature, meshes, engine, influences, pruned) as taken:
+        return outputs.write(path, *taken, influences, names, contract.plain)
+
+
+def _fewer(armature, meshes: list, influences: int) -> tuple[fewer.Pruned | None, list[str]]:
+    """Weights for the file where the rig has more influences, and what that costs."""
+    wide = {obj.name: contract.wider(armature, obj, influences) for obj in meshes}
+    if not any(wide.values()):
+        return None, []
+    pruned = None if virtual_bones.has_any(armature) else fewer.prune(armature, meshes, influences)
+    if pruned is not None:
+        return pruned, [pruned.sentence(influences)]
+    return None, [
+        f"{name} has {counted(count, 'vertex')} with more than {influences} bones: the file has the strongest"
+        f" of them, and skin may crack. Convert again with {influences} influences."
+        for name, count in wide.items()
+        if count
+    ]
 
 
 @contextlib.contextmanager
@@ -63,11 +91,10 @@ def _write(path: Path, armature, meshes: list, influences: int, engine: Engine, 
     if sentence:
         raise Refusal(sentence)
     few = min(influences, engine.influences)
-    notes = contract.trouble(engine, armature, meshes, few)
-    if path.suffix.lower() == ".fbx":
-        notes += _fbx(path, armature, meshes, engine, few, names)
-    else:
-        notes += outputs.write(path, armature, meshes, few, names, contract.plain)
+    pruned, told = _fewer(armature, meshes, few)
+    notes = told + contract.trouble(engine, armature, meshes)
+    write_file = _fbx if path.suffix.lower() == ".fbx" else _gltf
+    notes += write_file(path, armature, meshes, engine, few, names, pruned)
     why = reread.unmeasured(meshes)
     error = None if why else reread.measure(path, armature, meshes, engine)
     if error is not None:

@@ -69,6 +69,33 @@ def test_the_contract_is_kept_and_the_error_is_that_of_the_file(rig, tmp_path, n
     assert not engine.top or armature.name == engine.top
 
 
+def cracks(frames, goal, edges):
+    """Root mean square of what neighbours miss apart"""
+    missed = frames - goal
+    return float(np.sqrt(((missed[:, edges[:, 0]] - missed[:, edges[:, 1]]) ** 2).sum(axis=2).mean()))
+
+
+@pytest.mark.parametrize(("name", "ending"), [("WEB", ".glb"), ("UNITY", ".fbx")])
+def test_influences_go_by_what_they_cost_where_the_motion_is_known(rig, tmp_path, monkeypatch, name, ending):
+    """A file with the strongest of them is no better, and cracks more."""
+    goal, times = source_frames(rig.armature), [item.frame for item in rig.armature.ossify.frames]
+    engine = contract.ENGINES[name]._replace(influences=2)
+    monkeypatch.setitem(contract.ENGINES, name, engine)
+    pruned = written(rig, tmp_path / f"pruned{ending}", name)
+    assert "had more than 2 bones; in the file those went whose loss costs least: error " in pruned.notes[0]
+    assert "Convert again with 2 influences" in pruned.notes[0]
+    monkeypatch.setattr(export.fewer, "prune", lambda *_: None)
+    strongest = written(rig, tmp_path / f"strongest{ending}", name)
+    assert "the file has the strongest of them" in strongest.notes[0]
+    assert pruned.error.rms < 0.95 * strongest.error.rms
+    edges = np.array([edge.vertices[:] for edge in rig.meshes[0].data.edges])
+    left = []
+    for path in (tmp_path / f"pruned{ending}", tmp_path / f"strongest{ending}"):
+        shown, _, _ = imported(path, times)
+        left.append(cracks(shown[:, nearest(goal[0], shown[0])], goal, edges))
+    assert left[0] < 0.95 * left[1]
+
+
 def test_a_gltf_is_tidy(rig, tmp_path):
     for path, plain in ((tmp_path / "a.glb", contract.plain), (tmp_path / "b.gltf", None)):
         outputs.write(path, rig.armature, rig.meshes, 4, plain=plain)
@@ -165,7 +192,7 @@ def test_what_an_engine_does_not_take_is_told(rig, tmp_path):
     bone = with_two.data.edit_bones.new("Stray")
     bone.tail = (0, 0, 1)
     bpy.ops.object.mode_set(mode="OBJECT")
-    notes = " ".join(contract.trouble(few, with_two, rig.meshes, 8))
+    notes = " ".join(contract.trouble(few, with_two, rig.meshes))
     assert "takes one root, and the rig has Root and Stray" in notes
     assert "follows 12 bones; Unreal takes 5 in a section: take fewer bones" in notes
     assert "more than the 100 triangles" in notes
@@ -188,7 +215,7 @@ def test_bones_are_counted_in_each_section(rig):
 
     def told(bones):
         return any(
-            "in a section" in note for note in contract.trouble(engine(bones), rig.armature, rig.meshes, 8)
+            "in a section" in note for note in contract.trouble(engine(bones), rig.armature, rig.meshes)
         )
 
     def engine(bones):

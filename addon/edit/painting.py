@@ -161,11 +161,12 @@ def _check_room(subject: Standing, free: np.ndarray, most: int) -> None:
 
 
 def prune(context, armature, most: int, only: str | None = None) -> Generator[Step, None, Painted]:
-    """At most so many influences on each vertex; those go that cost least."""
+    """At most so many influences on each vertex; those go that cost least, in the norm of the rig."""
     subject = yield from edits.read(context, armature)
     free, before = chosen(subject, only), edits.error(subject)
     _check_room(subject, free, most)
-    fewer = yield from _painted_by(native.prune_weights, subject, free, most)
+    settings = native.Settings(fairness=subject.options.fairness)
+    fewer = yield from _painted_by(native.prune_weights, subject, free, most, settings=settings)
     yield step("Building", 0.0)
     return _measured(subject, before, write(subject, fewer))
 

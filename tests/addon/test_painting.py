@@ -213,8 +213,26 @@ def test_pruning_what_locked_groups_leave_no_room_for_is_refused():
         run(painting.prune(bpy.context, armature, 1))
 
 
+def missed_apart(source, mesh):
+    """Root mean square of what neighbours miss apart, over edges and frames"""
+    missed = scenes.seen_frames(mesh, TIMES) - scenes.seen_frames(source, TIMES)
+    edges = np.array([edge.vertices[:] for edge in mesh.data.edges])
+    return np.sqrt(((missed[:, edges[:, 0]] - missed[:, edges[:, 1]]) ** 2).sum(axis=2).mean())
+
+
+def test_pruning_is_as_fair_as_the_rig_was_solved():
+    left = []
+    for fairness in (0.0, 10.0, 300.0):
+        source, armature, mesh = rigged(influences=6)
+        armature.ossify.settings.fairness = fairness
+        run(painting.prune(bpy.context, armature, 2))
+        left.append((missed_apart(source, mesh), error(source, mesh)))
+    assert left[0][0] > left[1][0] > left[2][0]
+    assert left[0][1] < left[1][1]
+
+
 def test_pruning_drops_what_costs_least():
-    source, armature, mesh = rigged(influences=6)
+    source, armature, mesh = rigged(influences=6, fairness=0.0)
     truth = scenes.seen_frames(source, TIMES)
     before = weights_by_name(mesh)
     assert max(map(len, before)) > 2

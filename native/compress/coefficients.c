@@ -91,8 +91,11 @@ static void gather(const Round *round, int v, int begin, int end, int *met, Choi
         meet(choice, own[i], met);
     }
     choice->own = choice->count;
-    for (int a = 0; a < layers->count && layers->count <= MOST_CANDIDATES; a++) {
-        meet(choice, a, met);
+    if (layers->count <= MOST_CANDIDATES) {
+        for (int a = 0; a < layers->count; a++) {
+            meet(choice, a, met);
+        }
+        return;
     }
     meet_around(round, v, begin, end, met, choice);
     for (int64_t e = graph->first[v]; e < graph->first[v + 1] && choice->count < MOST_CANDIDATES; e++) {
@@ -186,13 +189,30 @@ static Blend pair_of(const Choice *choice, int r, int s, int affine) {
     return blend;
 }
 
+/* Whether a pair may come below an error, from that of s alone: E(a) = E_s + a (a bend - 2 slope), without a division for
+ * most. */
+static int pair_may_help(double slope, double bend, double single, double least, double most, double below) {
+    if (slope < least * bend || slope > most * bend) {
+        const double a = slope < least * bend ? least : most;
+        return single + a * (a * bend - 2 * slope) < below;
+    }
+    return slope * slope > (single - below) * bend;
+}
+
 static Blend best_pair(const Choice *choice, int affine) {
+    const double most = affine ? AFFINE_MOST : 1, least = 1 - most;
     Blend best = {.count = 1, .at = {0}, .alpha = {1}};
+    double single[MOST_CANDIDATES];
     best.error = error_of(choice, &best);
-    for (int r = 1; r < choice->count; r++) {
+    for (int r = 0; r < choice->count; r++) {
         const double rr = c_at(choice, r, r), lr = choice->linear[r];
+        single[r] = choice->square - 2 * lr + rr;
         for (int s = 0; s < r; s++) {
             const double rs = c_at(choice, r, s), ss = c_at(choice, s, s), ls = choice->linear[s];
+            if (!pair_may_help(ss - rs + lr - ls, rr - 2 * rs + ss + choice->ridge, single[s], least, most,
+                               best.error)) {
+                continue;
+            }
             const double a = pair_share(choice, r, s, affine), b = 1 - a;
             const double error =
                 choice->square + a * (a * rr - 2 * lr) + b * (b * ss - 2 * ls) + 2 * a * b * rs;
@@ -385,7 +405,8 @@ static int make_rooms(Round *round) {
 
 double coefficients_best(const Target *target, const Layers *layers, int v, const CoefficientsRoom *room,
                          int count, const int *atom, int most, int *best, double *share) {
-    Choice choice = {0};
+    Choice choice;
+    choice.count = choice.own = 0;
     for (int i = 0; i < count; i++) {
         if (atom[i] >= 0) {
             meet(&choice, atom[i], room->met);

@@ -8,9 +8,9 @@
  * atoms, more where they are missed most (grow.c), and between that rounds of coefficients (coefficients.c) and
  * dictionary (dictionary.c). As it is printed it is in as_printed.c.
  *
- * Deviations of the whole: the count grows fourfold instead of by Eq. 3, with a round in between; from
- * poses, layers grow on the dense weights, which is cheap, and their last part and the last rounds are on the poses;
- * both steps never raise the error. With `refine` masters and rest follow the layers (refine.c), round by round. Without
+ * Deviations of the whole: the count grows fourfold, with a round in between, and near a tolerance by how fast the error
+ * has fallen, where Eq. 3 takes it to fall as the count rises; from poses, layers grow on the dense weights, which is
+ * cheap, and their last part and the last rounds are on the poses; both steps never raise the error. With `refine` masters and rest follow the layers (refine.c), round by round. Without
  * virtual bones the same rounds are a solve of dense weights. */
 #include "compress/compress.h"
 
@@ -26,6 +26,7 @@
 #include "compress/write.h"
 #include "core/rig.h"
 #include "core/sentence.h"
+#include "math/elementary.h"
 
 enum {
     AT_ONCE = 4 /* times as many */,
@@ -38,6 +39,8 @@ enum {
 
 static const double ROUND_FLAT = 3e-3;      /* of the squared error: a smaller fall ends the rounds */
 static const double LAST_ROUND_FLAT = 3e-4; /* and the last rounds */
+static const double AIMED = 0.5;            /* of what a tolerance seems to take: each round saves some */
+static const double LEAST_RATE = 0.25;      /* of Delta by the count */
 static const double GROWN_ON_WEIGHTS = 0.5; /* of the virtual bones, when poses are to be met */
 
 typedef struct Work {
@@ -83,7 +86,11 @@ static int meet_target(Work *work, const Target *target) {
     return coefficients_update(work->call, target, &work->problem.graph, 0, &work->layers) >= 0;
 }
 
-/* Rounds until the error no longer falls; 0 when the call must end. */
+static int is_near_enough(const Work *work, const Target *target) {
+    return work->wish->tolerance > 0 && layers_delta(&work->layers, target) <= work->wish->tolerance;
+}
+
+/* Rounds until the error no longer falls, or is small enough; 0 when the call must end. */
 static int make_rounds(Work *work, const Target *target, int rounds, double flat) {
     Call *call = work->call;
     double before = layers_squared(&work->layers);
@@ -95,7 +102,7 @@ static int make_rounds(Work *work, const Target *target, int rounds, double flat
         if (now < 0) {
             return 0;
         }
-        if (before - now <= flat * now) {
+        if (before - now <= flat * now || is_near_enough(work, target)) {
             break;
         }
         before = now;
@@ -103,28 +110,37 @@ static int make_rounds(Work *work, const Target *target, int rounds, double flat
     return 1;
 }
 
-static int is_near_enough(const Work *work, const Target *target) {
-    return work->wish->tolerance > 0 && layers_delta(&work->layers, target) <= work->wish->tolerance;
-}
-
-/* Eq. 3, and never more than AT_ONCE times as many at once. */
-static int next_count(const Work *work, const Target *target, int most) {
+/* AT_ONCE times as many, or half of what the tolerance takes if Delta falls on as count^-rate; Eq. 3 has a rate of 1. */
+static int next_count(const Work *work, double delta, double rate, int most) {
     const int count = work->layers.count;
     double more = AT_ONCE * count - count;
     if (work->wish->tolerance > 0) {
-        more = fmin(more, (layers_delta(&work->layers, target) / work->wish->tolerance - 1) * count + 1);
+        const double missing = (elementary_power(delta / work->wish->tolerance, 1 / rate) - 1) * count;
+        more = fmin(more, AIMED * missing + 1);
     }
     return most - count < more ? most - count : (int)more;
 }
 
+/* At which Delta fell. */
+static double rate_of(double delta, double now, int count, int grown) {
+    const double rate =
+        now > 0 && grown > count ? elementary_log(delta / now) / elementary_log((double)grown / count) : 1;
+    return fmin(fmax(rate, LEAST_RATE), 1);
+}
+
 static int grow_to(Work *work, const Target *target, int most) {
+    double delta = layers_delta(&work->layers, target), rate = 1;
     int added = 1;
     while (work->layers.count < most && added > 0 && !is_near_enough(work, target)) {
-        if (!grow_look(&work->grow, target) ||
-            !grow_more(&work->grow, next_count(work, target, most), &added) ||
+        const int count = work->layers.count;
+        const double before = delta;
+        grow_rank(&work->grow, target);
+        if (!grow_more(&work->grow, next_count(work, delta, rate, most), &added) ||
             !make_rounds(work, target, ROUNDS_BETWEEN, ROUND_FLAT)) {
             return 0;
         }
+        delta = layers_delta(&work->layers, target);
+        rate = rate_of(before, delta, count, work->layers.count);
     }
     return 1;
 }

@@ -58,15 +58,19 @@ int grow_make(Call *call, const Target *target, const Graph *graph, int most, La
     return coefficients_room(arena, target, layers->capacity, &grow->room) && !arena->failed;
 }
 
-int grow_look(Grow *grow, const Target *target) {
+void grow_rank(Grow *grow, const Target *target) {
     grow->target = target;
+    play_all(grow);
+}
+
+int grow_look(Grow *grow, const Target *target) {
     for (int v = 0; v < target->vertices; v++) {
         if (v % 256 == 0 && call_poll(grow->call, -1)) {
             return 0;
         }
         grow->layers->error[v] = coefficients_error(target, grow->layers, v, grow->room.h, grow->w);
     }
-    play_all(grow);
+    grow_rank(grow, target);
     return 1;
 }
 

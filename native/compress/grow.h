@@ -23,7 +23,9 @@ typedef struct Grow {
 
 /* 0 when memory is out. */
 int grow_make(Call *call, const Target *target, const Graph *graph, int most, Layers *layers, Grow *grow);
-/* Another target: errors and who is missed most anew. 0 when the call must end; so below. */
+/* Who is missed most, when the layers know their errors of a target. */
+void grow_rank(Grow *grow, const Target *target);
+/* Those errors first. 0 when the call must end; so below. */
 int grow_look(Grow *grow, const Target *target);
 /* Algorithm 1, lines 1 and 2: the first two, and everybody's coefficients. */
 int grow_first(Grow *grow);

@@ -556,6 +556,40 @@ TEST(virtual_bones_come_until_a_tolerance_is_met) {
     }
 }
 
+/* Growth ranks vertices by errors that the last round left behind: what it finds must not depend on who counts them. */
+TEST(errors_after_a_round_are_those_by_definition) {
+    for (int64_t source = 0; source < 2; source++) {
+        Scene s;
+        Stage stage;
+        Target target;
+        Layers layers;
+        Grow grow;
+        double h[MASTERS * MASTERS], w[MASTERS];
+        int added = 0;
+        test_case("source %d", (int)source);
+        scene_open(&s, 20, 2, source);
+        s.settings.influences = s.made.truth.influences;
+        stage_open(&stage, &s.made.poses, &s.made.truth, s.settings);
+        Call *call = &stage.workshop.call;
+        CHECK(source == OSSIFY_SOURCE_POSES ? target_of_poses(call, &stage.problem, &stage.model, &target)
+                                            : target_of_weights(call, &stage.problem, &stage.model, &target));
+        CHECK(layers_make(&call->arena, target.vertices, 20, 3, 2, 0, &layers));
+        CHECK(grow_make(call, &target, &stage.problem.graph, 2, &layers, &grow) && grow_first(&grow));
+        CHECK(grow_more(&grow, 10, &added) && dictionary_update(call, &target, &layers));
+        CHECK(coefficients_update(call, &target, &stage.problem.graph, 0, &layers) >= 0);
+        int worst = 0;
+        for (int v = 0; v < target.vertices && !test_failed(); v++) {
+            const double error = coefficients_error(&target, &layers, v, h, w);
+            CHECK_NEAR(layers.error[v], error, 1e-9 * target.square[v]);
+            worst = layers.error[v] - target.least[v] > layers.error[worst] - target.least[worst] ? v : worst;
+        }
+        grow_rank(&grow, &target);
+        CHECK_INT(grow.winner[1], worst);
+        stage_close(&stage);
+        scene_close(&s);
+    }
+}
+
 TEST(the_algorithm_as_printed_is_there_to_compare_with) {
     for (int64_t source = 0; source < 2; source++) {
         Scene ours, printed;

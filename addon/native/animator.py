@@ -8,6 +8,7 @@
                the bone that leads it, and the core goes on holding
     idle       bones that ended up strongest next to nowhere leave, or help    articulate
     fair       weights in the norm that sees cracks, the bones held            decompose
+    near       bones whose heads leave what they are strongest on help         inspect, articulate, decompose
 
 A body whose pieces leave no error to speak of is a rig already: its core has as many bones as it has parts,
 and no helpers if they leave no error either.
@@ -44,6 +45,9 @@ _IDLE_ROUNDS = 6
 _IDLE_COST = 1.05  # of the error: helpers that nobody sees stay if it would rise by more
 _GIVE_BACK_COST = 1.2  # likewise: rather than that, a bone of the core becomes a helper
 _HALF_OPEN = 0.5  # |sum n| / sum |n| of normals n: 0 of what is closed, 1/2 of half a ball, 1 of what is flat
+_FLIES = 3.0  # percent of the size: a head that gets so much further from its bone's part than in rest
+_MOST_FLY = 0.34  # of the core: where more would have to become helpers for that, none does
+_NEAR = 1.0  # likewise, of a root's head, which can be anywhere
 _HEAVY_SIDE = 0.6  # of the surface: a bone with more of it to one side is no root
 
 
@@ -420,16 +424,18 @@ def _openness(rest, triangles, labels: np.ndarray, count: int) -> np.ndarray:
     return np.linalg.norm(sums, axis=1) / np.maximum(areas, np.finfo(np.float64).tiny)
 
 
-def patches(rest, triangles, state: _State) -> np.ndarray:
+def patches(triangles, state: _State) -> np.ndarray:
     """[b] which ends of the core are patches of skin: open, with no partner and with a joint that is a guess.
     What an end moves is what it and its helpers move."""
+    found = np.zeros(len(state.roles), bool)
+    if triangles is None:
+        return found
     core = np.flatnonzero(state.roles == CORE)
     whole = _without(state, state.roles == HELPER)
     skeleton, numbers = whole.skeleton, np.arange(len(core))
     ends = ~np.isin(numbers, skeleton.parents) & (skeleton.parents >= 0)
     guessed = np.array([kind == "loose" for kind in skeleton.kinds])
-    is_open = _openness(rest, triangles, owners(whole.rig), len(core)) > _HALF_OPEN
-    found = np.zeros(len(state.roles), bool)
+    is_open = _openness(state.rig.rest, triangles, owners(whole.rig), len(core)) > _HALF_OPEN
     alone = (skeleton.mirrors < 0) | (skeleton.mirrors == numbers)
     found[core] = ends & guessed & is_open & alone
     return found
@@ -440,7 +446,7 @@ def _helped(plan: _Plan, pieces: Rig, core: _State) -> Solving:
     state = _with_helpers(pieces, _nearest_groups(pieces, core), core)
     state = yield from _hold(plan, state, plan.quick, 0.55, 0.65)
     if not plan.count:
-        state = _demoted(state, patches(*plan.poses[::2], state))
+        state = _demoted(state, patches(plan.poses[2], state))
     state = _without_idle_core(plan, _without(state, _slight(state.rig) & (state.roles == HELPER)))
     state = yield from _hold(plan, state, plan.settings.quality, 0.65, 0.85)
     return (yield from _leave_idle(plan, state, 0.85))
@@ -461,6 +467,77 @@ def _fair(plan: _Plan, state: _State) -> Solving:
     return fair
 
 
+def _core_size(state: _State) -> int:
+    return int((state.roles == CORE).sum())
+
+
+def _settled(plan: _Plan, state: _State, quality: str) -> Solving:
+    """The core holds again, and weights are fair."""
+    state = yield from _hold(plan, state, quality, 0.9, 0.9)
+    return (yield from _fair(plan, state)) if plan.fairness > 0 else state
+
+
+def _flights(frames, rig: Rig, b: int, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """[points] how much further than in rest points that bone b moves get from the vertices that it is
+    strongest on, and [vertices] how far it misses those, at most"""
+    owned = np.flatnonzero(owners(rig) == b)
+    rest = rig.rest[owned].astype(np.float64)
+    flown, missed = np.zeros(len(points)), np.zeros(len(owned))
+    for frame, turn in zip(frames, rig.transforms[:, b], strict=True):
+        pose = np.asarray(frame)[owned]
+        moved = (places @ turn[:, :3].T + turn[:, 3] for places in (points, rest))
+        flown = np.maximum(flown, [np.linalg.norm(pose - x, axis=1).min() for x in next(moved)])
+        missed = np.maximum(missed, np.linalg.norm(pose - next(moved), axis=1))
+    return flown - [np.linalg.norm(rest - x, axis=1).min() for x in points], missed
+
+
+def _root_near(frames, state: _State) -> _State:
+    """The root's head, which no joint holds: in the middle of what the root is strongest on if it leaves
+    that, or where the root misses its vertices least."""
+    rig, b, joints = state.rig, state.skeleton.root, state.skeleton.joints.copy()
+    rest = rig.rest[owners(rig) == b].astype(np.float64)
+    if not len(rest):
+        return state
+    places = np.stack([joints[b], rest.mean(axis=0)])
+    flown, missed = _flights(frames, rig, b, places)
+    is_near = flown <= 0.01 * _NEAR * np.linalg.norm(np.ptp(rig.rest, axis=0))
+    joints[b] = places[is_near.argmax()] if is_near.any() else rest[missed.argmin()]
+    return state._replace(skeleton=state.skeleton._replace(joints=joints))
+
+
+def _hung_from(state: _State, new: int) -> _State:
+    """The root hangs from one of its children."""
+    skeleton, old = state.skeleton, state.skeleton.root
+    parents, joints, kinds = skeleton.parents.copy(), skeleton.joints.copy(), list(skeleton.kinds)
+    parents[old], parents[new] = new, -1
+    joints[old], joints[new] = joints[new], _middles(state.rig)[new]
+    kinds[old], kinds[new] = kinds[new], "root"
+    skeleton = skeleton._replace(root=int(new), parents=parents, joints=joints, kinds=kinds)
+    return state._replace(skeleton=skeleton)
+
+
+def _kept_near(plan: _Plan, state: _State) -> Solving:
+    """No head of the core leaves what its bone is strongest on: the bone that flies furthest becomes a
+    helper, until none does. Where there are no helpers, a number of bones is asked for, or more than a part
+    of the core would go, all stay."""
+    first, least = state, (1 - _MOST_FLY) * _core_size(state)
+    while plan.helpers and not plan.count:
+        state = _root_near(plan.poses[1], state)
+        seen = yield Ask(verbs.inspect, (*plan.poses, state.rig, state.skeleton), {}, 0.95, 0.95)
+        flown = np.where(state.roles == CORE, seen.excesses, 0)
+        if flown.max() <= _FLIES:
+            return state
+        if _core_size(state) - 1 < least:
+            break
+        worst = flown.argmax()
+        below = (state.skeleton.parents == worst) & (state.roles == CORE)
+        if worst == state.skeleton.root:
+            state = _hung_from(state, int(np.where(below, seen.shares, -1).argmax()))
+        less = np.arange(len(flown)) == worst
+        state = yield from _settled(plan, _demoted(state, less), plan.quick)
+    return first
+
+
 def _finished(plan: _Plan, pieces: Rig, core: _State) -> Solving:
     """The core with helpers, if they help, and fair weights."""
     best = core
@@ -473,10 +550,6 @@ def _finished(plan: _Plan, pieces: Rig, core: _State) -> Solving:
     return best
 
 
-def _core_size(state: _State) -> int:
-    return int((state.roles == CORE).sum())
-
-
 def _without_surplus(plan: _Plan, state: _State) -> Solving:
     """The smallest ends of the core as helpers, until there are as many as asked for."""
     while _core_size(state) > plan.count:
@@ -484,8 +557,7 @@ def _without_surplus(plan: _Plan, state: _State) -> Solving:
         ends = core & ~np.isin(np.arange(len(core)), state.skeleton.parents[core])
         less = np.arange(len(core)) == np.where(ends, owned, owned.max() + 1).argmin()
         state = _demoted(state, less) if plan.helpers else _without(state, less)
-    state = yield from _hold(plan, state, plan.settings.quality, 0.9, 0.9)
-    return (yield from _fair(plan, state)) if plan.fairness > 0 else state
+    return (yield from _settled(plan, state, plan.settings.quality))
 
 
 def _from_groups(plan: _Plan, pieces: Rig, groups: int) -> Solving:
@@ -520,9 +592,7 @@ def _with_few_helpers(plan: _Plan, most: int, state: _State) -> Solving:
             return state
         less = helpers[np.argsort(_moved(state.rig)[helpers], kind="stable")[: len(helpers) - most]]
         state = _without(state, np.isin(np.arange(len(state.roles)), less))
-        state = yield from _hold(plan, state, plan.settings.quality, 0.9, 0.9)
-        if plan.fairness > 0:  # which may make a helper of a bone
-            state = yield from _fair(plan, state)
+        state = yield from _settled(plan, state, plan.settings.quality)  # it may make a helper of a bone
     return _without(state, state.roles == HELPER)
 
 
@@ -576,5 +646,6 @@ def steps(
     best = yield from _finished(plan, pieces, core)
     if count:
         best = yield from _counted(plan, pieces, best)
+    best = yield from _kept_near(plan, best)
     best = yield from _with_few_helpers(plan, most_helpers, best)
-    return Character(*_in_order(best), first, core.info)
+    return Character(*_in_order(_root_near(frames, best)), first, core.info)

@@ -93,7 +93,8 @@ def test_fairness_comes_last_and_leaves_the_bones_as_they_are(soft):
 
     settings = native.Settings(quality="draft", threads=1, fairness=10.0)
     found = animator.run(listened(animator.steps(*soft, settings)))
-    settings, given = asked[-1].arguments[3:]
+    settings, given = [ask for ask in asked if ask.verb is native.decompose][-1].arguments[3:]
+    assert asked[-1].verb is native.inspect, "which changes nothing"
     assert [ask.arguments[3].fairness for ask in asked if ask.verb is native.decompose][:2] == [0, 0]
     assert settings.fairness == 10
     assert given.held_transforms.all()
@@ -118,6 +119,72 @@ def test_a_count_is_kept(soft, count, helpers):
     assert not animator.idle(found.rig)[:count].any()
 
 
+def excesses(found, frames):
+    """[core] how much further than in rest a head gets from what its bone is strongest on, percent"""
+    rig, strongest = found.rig, found.rig.dense_weights().argmax(axis=1)
+    core, most = np.flatnonzero(found.roles == animator.CORE), []
+    for b in core:
+        head = np.append(found.skeleton.joints[b], 1)
+        flown = [
+            np.linalg.norm(frame[strongest == b] - m @ head, axis=1).min()
+            for frame, m in zip(frames, rig.transforms[:, b], strict=True)
+        ]
+        most.append(max(flown) - np.linalg.norm(rig.rest[strongest == b] - head[:3], axis=1).min())
+    return 100 * np.array(most) / np.linalg.norm(np.ptp(rig.rest, axis=0))
+
+
+def test_bones_that_fly_become_helpers(soft, monkeypatch, found):
+    settings = native.Settings(quality="draft", threads=1)
+    most = excesses(found, soft[1]).max()
+    monkeypatch.setattr(animator, "_FLIES", 0.5 * most)
+    monkeypatch.setattr(animator, "_MOST_FLY", 1.0)
+    nearer = animator.run(animator.steps(*soft, settings))
+    assert 1 <= (nearer.roles == animator.CORE).sum() < (found.roles == animator.CORE).sum()
+    assert excesses(nearer, soft[1]).max() <= 0.5 * most + 1e-3
+    assert not animator.idle(nearer.rig)[nearer.roles == animator.CORE].any()
+
+
+def test_bones_that_fly_stay_where_they_are_counted_or_all_would_go(soft, monkeypatch, found):
+    settings = native.Settings(quality="draft", threads=1)
+    monkeypatch.setattr(animator, "_FLIES", 0.0)
+    asked = animator.run(animator.steps(*soft, settings, count=4))
+    assert (asked.roles == animator.CORE).sum() == 4
+    every = animator.run(animator.steps(*soft, settings))  # all would have to go: none does
+    assert (every.roles == animator.CORE).sum() == (found.roles == animator.CORE).sum()
+    bare = animator.run(animator.steps(*soft, settings, helpers=False))
+    assert bare.info.erms <= 1.2 * bare.core.erms
+
+
+def test_a_root_that_flies_hangs_from_its_child_about_the_same_joint():
+    rest = np.arange(12, dtype=np.float32).reshape(4, 3)
+    rig = native.Rig(np.tile(np.eye(3, 4), (1, 3, 1, 1)), np.array([[0], [1], [1], [2]], np.int32),
+                     np.ones((4, 1), np.float32), rest)  # fmt: skip
+    skeleton = armature.skeleton_of([-1, 0, 0], np.arange(9.0).reshape(3, 3))
+    hung = animator._hung_from(animator._State(rig, skeleton, np.zeros(3, np.int32), None), 1).skeleton
+    assert hung.root == 1
+    assert hung.parents.tolist() == [1, -1, 0]
+    assert hung.kinds == [skeleton.kinds[1], "root", skeleton.kinds[2]]
+    np.testing.assert_array_equal(hung.joints, [[3, 4, 5], rest[1:3].mean(axis=0), [6, 7, 8]])
+
+
+def test_a_root_that_turns_has_its_head_in_what_it_moves():
+    turn = np.array([[0, -1, 0, 0], [1, 0, 0, 0], [0, 0, 1, 0]], float)
+    rest = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)], np.float32)
+    frames = np.stack([rest, rest @ turn[:, :3].T + 0.005]).astype(np.float32)
+    bones, weights = np.zeros((8, 1), np.int32), np.ones((8, 1), np.float32)
+    rig = native.Rig(np.stack([np.eye(3, 4), turn]), bones, weights, rest)
+    rig.transforms = rig.transforms[:, None]
+    roles = np.zeros(1, np.int32)
+    far = armature.skeleton_of([-1], np.array([[0, 3.0, 0]]))
+    state = animator._State(rig, far, roles, None)
+    assert animator._root_near(frames, state).skeleton.joints[0] == pytest.approx([0, 3, 0])  # it goes along
+    frames[1] = rest  # but it does not any more
+    near = animator._root_near(frames, state).skeleton
+    found = animator.Character(rig, near, roles, None, None, None)
+    assert excesses(found, frames).max() < 1
+    assert excesses(found._replace(skeleton=far), frames).max() > 50
+
+
 def test_without_helpers(soft):
     settings = native.Settings(quality="draft", threads=1)
     found = animator.run(animator.steps(*soft, settings, helpers=False))
@@ -138,6 +205,20 @@ def test_no_more_helpers_than_asked_for(soft, found, most):
     assert few.info.erms > found.info.erms
     core = gaps(few.rig, few.skeleton.parents, few.skeleton.joints)[:, ~helping]
     assert core.max() < 1e-9
+
+
+@pytest.mark.parametrize("missing", [{"rest"}, {"triangles"}, {"rest", "triangles"}])
+def test_frames_alone_are_enough(soft, tmp_path, missing):
+    arrays = dict(zip(("rest", "frames", "triangles"), soft, strict=True))
+    kept = {name: array for name, array in arrays.items() if name not in missing}
+    np.savez(tmp_path / "seq.npz", **kept)
+    command = [sys.executable, str(SOLVE), "seq.npz", "--skeleton", "animator", "--quality", "draft"]
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    said = json.loads(ran.stdout.splitlines()[-1])
+    assert said["core"] >= 2
+    assert said["helpers"] >= 1
+    assert said["drift_percent"] < 1e-6
 
 
 def test_a_body_that_is_a_rig_keeps_its_bones():
@@ -162,7 +243,7 @@ def ball_with_a_patch(kind, mirror):
         np.zeros(2), np.array([-1, mirror], np.int32), None, "",
     )  # fmt: skip
     state = animator._State(rig, skeleton, np.full(2, animator.CORE, np.int32), None)
-    return animator.patches(rest, np.array(triangles, np.int32), state)
+    return animator.patches(np.array(triangles, np.int32), state)
 
 
 def test_a_patch_of_skin_is_no_limb():

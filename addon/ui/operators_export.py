@@ -8,7 +8,7 @@ from bpy.props import BoolProperty, EnumProperty, StringProperty
 from ..base.refusal import Refusal
 from ..engine import export
 from ..engine.contract import ENGINES, ITEMS, plain
-from ..files import outputs, retarget
+from ..files import outputs, overlaps, retarget
 from ..rig import standing
 from .chosen import OfIdleRig, rig_of
 from .modal import FAILURES, fail
@@ -72,6 +72,7 @@ def _written(operator, context, write):
         if not operator.filepath:
             raise Refusal("Name a file to write the rig to.")
         outputs.prepare(path, "File")
+        overlaps.Guard([("File", path)]).reads(overlaps.of_scene())
         if mode != "OBJECT":
             bpy.ops.object.mode_set(mode="OBJECT")
         said = write(armature, path)

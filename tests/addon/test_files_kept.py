@@ -13,6 +13,7 @@ import bpy
 import builds
 import numpy as np
 import pytest
+import refits
 import scenes
 from commands import FAST, run, save_moving, started, write_obj
 from ossify import command
@@ -254,6 +255,20 @@ def test_on_the_screen_a_bake_spares_the_cache_it_reads(tmp_path):
     other = tmp_path / "other.pc2"
     baked(other)
     baked(other)  # of a copy in the scene, which is no input
+
+
+def test_on_the_screen_an_export_spares_the_cache_it_reads(tmp_path):
+    builds.needs("usd")
+    rig, path = refits.sheet_rig().armature, tmp_path / "sheet.usdc"
+    scenes.select(rig)
+    assert bpy.ops.ossify.export(kind=".usdc", filepath=str(path)) == {"FINISHED"}
+    assert bpy.ops.ossify.export(kind=".usdc", filepath=str(path)) == {"FINISHED"}  # nobody reads it
+    before = path.read_bytes()
+    assert bpy.ops.cachefile.open(filepath=str(path)) == {"FINISHED"}
+    with pytest.raises(RuntimeError, match=r"would overwrite .*which is read"):
+        bpy.ops.ossify.export(kind=".usdc", filepath=str(path))
+    assert path.read_bytes() == before
+    assert bpy.ops.ossify.export(kind=".usdc", filepath=str(tmp_path / "other.usdc")) == {"FINISHED"}
 
 
 # ---- what is cut is not read

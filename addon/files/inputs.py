@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shutil
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import bpy
@@ -141,13 +143,24 @@ def _plain_name(name: str) -> str:
     return re.sub(r"\.\d{3,}$", "", name)
 
 
-def _append(path: Path) -> None:
-    """The objects of the first scene of a .blend, into the scene that is open, and its range."""
+@contextlib.contextmanager
+def _library(path: Path) -> Iterator[tuple]:
+    """What is there, and what is to be here, of another .blend."""
     try:
-        with bpy.data.libraries.load(str(path.absolute()), link=False) as (there, here):
-            here.scenes = there.scenes[:1]
+        with bpy.data.libraries.load(str(path.absolute()), link=False) as both:
+            yield both
     except OSError as error:
         raise Refusal(f"{path}: {error}") from None
+    except ValueError:  # by Blender, of this alone
+        raise Refusal(
+            f"{path} is the file that is open: nothing can be brought into it from itself."
+        ) from None
+
+
+def _append(path: Path) -> None:
+    """The objects of the first scene of a .blend, into the scene that is open, and its range."""
+    with _library(path) as (there, here):
+        here.scenes = there.scenes[:1]
     if not here.scenes:
         raise Refusal(f"{path} has no scene.")
     (brought,), scene = here.scenes, bpy.context.scene
@@ -185,11 +198,8 @@ def _append_armatures(path: Path, name: str | None) -> list:
     """Those of a .blend, with their motion, into the scene that is open; the one of that name, if any."""
     if not path.is_file():
         raise Refusal(f"{path} is not there.")
-    try:
-        with bpy.data.libraries.load(str(path.absolute()), link=False) as (there, here):
-            here.objects = [other for other in there.objects if name in (None, other)]
-    except OSError as error:
-        raise Refusal(f"{path}: {error}") from None
+    with _library(path) as (there, here):
+        here.objects = [other for other in there.objects if name in (None, other)]
     found = [obj for obj in here.objects if obj is not None and obj.type == "ARMATURE"]
     others = [obj for obj in here.objects if obj is not None and obj not in found and obj.users == 0]
     bpy.data.batch_remove(others)

@@ -328,7 +328,7 @@ def write_obj(path, obj):
     )
 
 
-def test_from_the_command_line(tmp_path):
+def test_from_the_command_line(tmp_path, capsys):
     _, tube = person()
     for name, factor in (("ann", 0.8), ("bob", 1.5)):
         other = like(tube, name, lambda points, factor=factor: stretched(points, (factor, 1.3, 1.0)))
@@ -354,3 +354,6 @@ def test_from_the_command_line(tmp_path):
     write_obj(tmp_path / "cat.obj", scenes.tube("Cat", rings=9))
     assert command("fit", files[0], tmp_path / "cat.obj", "--output", tmp_path / "cat.blend", "--quiet") == 1
     assert not (tmp_path / "cat.blend").exists()
+    capsys.readouterr()
+    assert command("fit", files[0], files[0], "--output", tmp_path / "cat.blend", "--quiet") == 1
+    assert "rig.blend is the file that is open" in capsys.readouterr().err

@@ -145,7 +145,9 @@ def _plain_name(name: str) -> str:
 
 @contextlib.contextmanager
 def _library(path: Path) -> Iterator[tuple]:
-    """What is there, and what is to be here, of another .blend."""
+    """What is there, and what is to be here, of another .blend; from itself Blender 4.2 would end."""
+    if path.exists() and bpy.data.filepath and path.samefile(bpy.data.filepath):
+        raise Refusal(f"{path} is the file that is open: nothing is brought into it from itself.")
     try:
         with bpy.data.libraries.load(str(path.absolute()), link=False) as both:
             yield both

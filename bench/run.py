@@ -25,6 +25,7 @@ sys.path[:0] = [str(ROOT / "addon"), str(ROOT / "tools")]
 
 import figures_correctives
 import figures_error
+import figures_layers
 import figures_rigs
 import figures_speed
 import native
@@ -46,6 +47,7 @@ SECTIONS = {
         figures_error.locality,
         figures_error.known,
         figures_correctives.correctives,
+        figures_layers.layers,
         figures_speed.speed,
         figures_speed.normal,
         figures_error.starts,

@@ -36,7 +36,7 @@ try:
     import virtual
     from base import npz, whole
     from base.refusal import Refusal
-    from native import animator, armature
+    from native import animator, armature, hinged
 except ImportError as missing:
     sys.exit(f"solve.py: {sys.executable} cannot import {missing.name}: a python3 with NumPy is needed.")
 
@@ -112,6 +112,12 @@ def parse(arguments):
         help="as few as leave that, of the rest's box diagonal (root mean square); --correctives: the most",
     )
     parser.add_argument(
+        "--correctives-joints",
+        action="store_true",
+        help="with --skeleton articulated: joints, their poses and the weights are solved again for what"
+        " correctives leave, in turns",
+    )
+    parser.add_argument(
         "--animation-space",
         choices=native.SPACE_BONES,
         nargs="?",
@@ -136,6 +142,8 @@ def parse(arguments):
         parser.error(
             "--animation-space and --correctives are two ways to show what bones miss: take one of them"
         )
+    if options.correctives_joints and (options.correctives is None or options.skeleton != "articulated"):
+        parser.error("--correctives-joints goes with --correctives N and --skeleton articulated")
     if options.virtual is not None and (options.animation_space or options.correctives is not None):
         parser.error("--virtual goes with neither --animation-space nor --correctives: take one of them")
     if options.auto_bones and options.budget is not None:
@@ -349,23 +357,28 @@ def conduct(sequence, rig, skeleton, roles):
     }
 
 
-def with_correctives(options, sequence, rig, info):
-    """The rig with correctives, the info of all and what they are worth. As in the decomposition, the rest
-    is solved along unless it is fixed, and best quality solves weights and bones again; joints hold
-    the bones, and an animator's weights stay."""
-    rest, frames, triangles = sequence
+def with_correctives(options, sequence, rig, skeleton, info):
+    """The rig with correctives, its skeleton, the info of all and what they are worth. The rest is solved
+    along unless it is fixed, as in the decomposition, and best quality solves weights and bones again; joints
+    hold the bones, and an animator's weights stay."""
     settings = dataclasses.replace(settings_of(options), bones=rig.bones, budget_kind="none", budget=0.0)
     wishes = {
         "count": native.MAX_CORRECTIVES if options.correctives is None else options.correctives,
         "solve_rest": settings.rest_mode != "fixed",
-        "refine": settings.quality == "best" and options.skeleton != "animator",
+        "refine": options.correctives_joints
+        or (settings.quality == "best" and options.skeleton != "animator"),
     }
     if options.correctives_budget is not None:
         wishes |= {"budget_kind": "rms", "budget": options.correctives_budget}
     correction = native.Correction(**wishes)
-    if options.skeleton == "articulated":
-        rig = dataclasses.replace(rig, held_transforms=np.ones(rig.transforms.shape[:2], np.uint8))
-    rig, worth, found = native.correct(rest, frames, triangles, rig, correction, settings)
+    if options.correctives_joints:
+        began = time.perf_counter()
+        rig, skeleton, worth, found, _ = hinged.correct(*sequence, rig, skeleton, correction, settings)
+        found = found._replace(seconds=time.perf_counter() - began)
+    else:
+        if options.skeleton == "articulated":
+            rig = dataclasses.replace(rig, held_transforms=np.ones(rig.transforms.shape[:2], np.uint8))
+        rig, worth, found = native.correct(*sequence, rig, correction, settings)
     stages = {name: seconds + found.stage_seconds[name] for name, seconds in info.stage_seconds.items()}
     more = {
         "correctives": len(worth.gains),
@@ -374,7 +387,7 @@ def with_correctives(options, sequence, rig, info):
         "gains": [float(gain) for gain in worth.gains],
     }
     kept = {"seconds": info.seconds, "iterations": info.iterations, "stage_seconds": stages}
-    return rig, found._replace(**kept), more
+    return rig, skeleton, found._replace(**kept), more
 
 
 def rested(rig, space):
@@ -577,7 +590,7 @@ def solve(arguments):
     if skeleton is not None:
         more |= conduct(sequence, rig, skeleton, roles)
     if options.correctives is not None or options.correctives_budget is not None:
-        rig, info, worth = with_correctives(options, sequence, rig, info)
+        rig, skeleton, info, worth = with_correctives(options, sequence, rig, skeleton, info)
         more |= worth
     if options.animation_space:
         rig, space, info, found = with_space(options, sequence, rig, skeleton, info)

@@ -1,10 +1,13 @@
 """addon/native: correctives in and out, and what is refused."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from solves import few
 
 import native
+from native import hinged
 
 
 @pytest.fixture(scope="module")
@@ -160,3 +163,27 @@ def test_a_rig_with_correctives_is_not_decomposed(bulging):
         native.decompose(rest, frames, triangles, few(), found)
     assert "bones are solved without correctives" in str(caught.value)
     native.decompose(rest, frames, triangles, few(), found.bare())
+
+
+def test_bones_and_fields_in_turns_leave_less_on_joints_that_hold(bulging):
+    rest, frames, triangles, *_ = bulging
+    settings = few(bones=4, rest_mode="fixed")
+    rig, _ = native.decompose(rest, frames, triangles, settings)
+    skeleton = native.connect(rig, triangles)
+    rig, skeleton, _ = native.articulate(rest, frames, triangles, rig, skeleton, settings)
+    stay = dataclasses.replace(rig, held_transforms=np.ones(rig.transforms.shape[:2], np.uint8))
+    wish = native.Correction(count=1, refine=True)
+    _, _, once = native.correct(rest, frames, triangles, stay, wish, settings)
+    found = hinged.correct(rest, frames, triangles, rig, skeleton, wish, settings)
+    assert found.info.erms < 0.99 * once.erms
+    assert found.rounds > 0
+    assert native.evaluate(rest, frames, found.rig).erms == pytest.approx(found.info.erms)
+    assert found.rig.held_transforms is None
+    linear, shift = found.rig.transforms[..., :3], found.rig.transforms[..., 3]
+    for bone, parent in enumerate(found.skeleton.parents):
+        if parent >= 0:
+            joint = found.skeleton.joints[bone]
+            ends = [linear[:, b] @ joint + shift[:, b] for b in (bone, parent)]
+            np.testing.assert_allclose(*ends, atol=1e-4)
+    turns = np.einsum("fbij,fbkj->fbik", linear, linear)
+    np.testing.assert_allclose(turns, np.broadcast_to(np.eye(3), turns.shape), atol=1e-6)

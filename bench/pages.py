@@ -256,7 +256,7 @@ def correctives_summary(r):
     bars = (("0.95", "0.85"), ("2.0", "1.6"))
     for row, (least, goal) in zip(r["flexible"], bars, strict=False):
         yield f"... flexible, {label(row)}: E_RMS", number(row["erms"]), least, goal
-    what = "articulated with five correctives against free bones without: worst"
+    what = "articulated with five correctives, in turns, against free bones without: worst"
     worst = max((row["ratio"] for row in r["articulated"]), default=None)
     yield what, number(worst, 2, "x"), "1.0x", "0.7x"
     what = "driven correctives on frames left out, share of the gain of keyed ones: mean / least"
@@ -290,7 +290,7 @@ def correctives_page(r):
     yield ""
     yield "Normals: of faces in the frames, root mean square, degrees, without and with correctives."
     yield ""
-    yield "Flexible bones (normal) and joints that hold (normal), without and with five:"
+    yield "Flexible bones (normal) and joints that hold (normal, in turns), without and with five:"
     yield ""
     rows = [
         [f"{label(row)}, flexible", number(row["bare"]), number(row["erms"]), "-", "-"]

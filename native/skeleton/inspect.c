@@ -5,9 +5,11 @@
  *     excess    the same less the distance in rest: a deep joint of a torso is far from the skin without flying
  *     idle      strongest on less than a thousandth of the vertices
  *     drift     rms over frames of |(M_b - M_p) c~_b|
- *     foreign   on the way to the torso there is a bone of another limb (limbs.c) that its own does not grow from; a
- *               bone is in the limb that has most of the surface it is strongest on, if that is more than half; a limb
- *               grows from the bone that has most of the surface beside it (a jaw from a head)
+ *     foreign   on the way to the torso there is a bone of another limb (limbs.c) that its own does not grow from,
+ *               although the surface goes another way; a bone is in the limb that has most of the surface it is
+ *               strongest on, if that is more than half, and if its mirror image is in one, too; a limb grows from the
+ *               bone that has most of the surface beside it (a jaw from a head); what lies behind a limb on every way
+ *               over the surface (ears on a head, legs at the end of a body) hangs from it by right
  *     torso     of the bones that own at least half as much in no limb as any does, and are none of a pair if one is
  *               not, the one that leaves the fewest foreign; of those the one that owns the most there
  *
@@ -39,6 +41,9 @@ typedef struct Look {
     int limbs;
     int *from;      /* [limb] the limb that it grows from, -1: the body */
     uint8_t *above; /* [bones] 1: the torso at hand, or above it */
+    uint8_t *beside; /* [bones][bones] 1: what the two are strongest on meets */
+    uint8_t *seen;   /* [bones] on a walk over such borders */
+    int *queue;      /* [bones] */
 } Look;
 
 static void count_owned(Look *look) {
@@ -204,6 +209,51 @@ static int root_limb(const Look *look, const Graph *graph, int limb, int *room) 
     return most < 0 || mirrored ? -1 : limbs[most];
 }
 
+/* A mirror image plays the same part: where one is a piece of the body, so is the other. */
+static void pair_limbs(const Look *look) {
+    int32_t *limbs = look->conduct->limbs;
+    for (int b = 0; b < look->body.bones; b++) {
+        const int other = look->skeleton->mirrors[b];
+        limbs[b] = other >= 0 && limbs[other] < 0 ? -1 : limbs[b];
+    }
+}
+
+static void find_borders(const Look *look, const Graph *graph) {
+    const size_t n = (size_t)look->body.bones;
+    for (int v = 0; v < look->body.vertices; v++) {
+        for (int64_t e = graph->first[v]; e < graph->first[v + 1]; e++) {
+            const size_t b = (size_t)look->body.owner[v], c = (size_t)look->body.owner[graph->neighbour[e]];
+            look->beside[b * n + c] = look->beside[c * n + b] = 1;
+        }
+    }
+}
+
+/* Whether the surface leads from a bone to the torso; only_own: past no bone of a strange limb. */
+static int leads(const Look *look, int b, int torso, int only_own) {
+    const int n = look->body.bones;
+    int count = 1;
+    memset(look->seen, 0, (size_t)n);
+    look->queue[0] = b;
+    look->seen[b] = 1;
+    for (int i = 0; i < count; i++) {
+        const uint8_t *beside = look->beside + (size_t)look->queue[i] * (size_t)n;
+        for (int c = 0; c < n; c++) {
+            if (beside[c] && !look->seen[c] && (c == torso || !only_own || !is_strange(look, c, b))) {
+                look->seen[c] = 1;
+                look->queue[count++] = c;
+            }
+        }
+    }
+    return look->seen[torso];
+}
+
+/* Of two limbs that are mirror images neither is behind the other. */
+static int is_behind(const Look *look, int b, int other, int torso) {
+    const int32_t *limbs = look->conduct->limbs, *mirrors = look->skeleton->mirrors;
+    const int mirrored = mirrors[other] >= 0 && limbs[mirrors[other]] == limbs[b];
+    return !mirrored && leads(look, b, torso, 0) && !leads(look, b, torso, 1);
+}
+
 /* 0 when the call must end. */
 static int find_limbs(Look *look) {
     Call *call = look->call;
@@ -223,6 +273,8 @@ static int find_limbs(Look *look) {
     for (int b = 0; b < look->body.bones; b++) {
         look->conduct->limbs[b] = limb_of(look, b, room);
     }
+    pair_limbs(look);
+    find_borders(look, &paths.graph);
     for (int v = 0; v < look->body.vertices; v++) {
         look->bare[look->body.owner[v]] += look->limb[v] < 0 ? look->body.area[v] : 0;
     }
@@ -279,6 +331,9 @@ int64_t inspect(Call *call, const ossify_poses *poses, const ossify_rig *rig, co
     look.area = arena_take(arena, (size_t)rig->bones, sizeof(double));
     look.bare = arena_take(arena, (size_t)rig->bones, sizeof(double));
     look.above = arena_take(arena, (size_t)rig->bones, 1);
+    look.beside = arena_take(arena, (size_t)(rig->bones * rig->bones), 1);
+    look.seen = arena_take(arena, (size_t)rig->bones, 1);
+    look.queue = arena_take(arena, (size_t)rig->bones, sizeof(int));
     if (!conduct_take(call, rig->bones, &found) || !body_make(call, poses, rig, &look.body)) {
         return call_ended(call);
     }
@@ -294,7 +349,8 @@ int64_t inspect(Call *call, const ossify_poses *poses, const ossify_rig *rig, co
     }
     mark_above(&look, (int)found.torso);
     for (int b = 0; b < rig->bones; b++) {
-        found.foreign[b] = stranger(&look, b, (int)found.torso);
+        const int other = stranger(&look, b, (int)found.torso);
+        found.foreign[b] = other >= 0 && is_behind(&look, b, other, (int)found.torso) ? -1 : other;
     }
     conduct_keep(rig->bones, &found, conduct);
     return OSSIFY_CONVERGED;

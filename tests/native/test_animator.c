@@ -374,6 +374,41 @@ TEST(a_limb_may_hang_from_the_bone_that_it_grows_from) {
     cross_close(c);
 }
 
+TEST(what_lies_behind_a_limb_on_every_way_hangs_from_it_by_right) {
+    Cross *c = cross_open();
+    Sight *s = sight_open();
+    ossify_settings settings = plain_settings(1);
+    c->skeleton.parents[7] = 1; /* the end of arm 3, over the surface behind bone 3, hangs from arm 1 */
+    for (int wall = 0; wall < 2; wall++) {
+        for (int64_t v = 0; v < c->poses.vertex_count && wall; v++) {
+            const int up = (int)c->rest[3 * v + 1] - ARM - 1; /* rows across arm 3 are a part of bone 1 */
+            c->bones[v] = c->bones[v] == 3 && up >= ARM / 2 ? 1 : c->bones[v];
+        }
+        CHECK(ossify_inspect(&c->poses, &settings, &c->rig, &c->skeleton, &s->conduct, &s->info) >= 0);
+        test_case("wall %d", wall);
+        CHECK_INT(s->conduct.torso, 0);
+        CHECK(s->limbs[1] >= 0 && s->limbs[1] != s->limbs[7]);
+        CHECK_INT(s->foreign[7], wall ? -1 : 1);
+    }
+    free(s);
+    cross_close(c);
+}
+
+TEST(a_bone_whose_mirror_image_is_in_no_limb_is_in_none) {
+    Cross *c = cross_open();
+    Sight *s = sight_open();
+    ossify_settings settings = plain_settings(1);
+    c->skeleton.parents[3] = 1;
+    c->skeleton.mirrors[1] = 0;
+    c->skeleton.mirrors[2] = 4;
+    CHECK(ossify_inspect(&c->poses, &settings, &c->rig, &c->skeleton, &s->conduct, &s->info) >= 0);
+    CHECK_INT(s->limbs[1], -1);
+    CHECK(s->limbs[2] >= 0);
+    CHECK_INT(s->foreign[3], -1);
+    free(s);
+    cross_close(c);
+}
+
 /* Bone 1 has nearly all that is in no limb, and more in its own: what is left to bone 0 is no torso. */
 TEST(a_speck_between_the_limbs_is_no_torso) {
     Cross *c = cross_open();

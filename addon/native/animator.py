@@ -46,7 +46,7 @@ _IDLE_COST = 1.05  # of the error: helpers that nobody sees stay if it would ris
 _GIVE_BACK_COST = 1.2  # likewise: rather than that, a bone of the core becomes a helper
 _HALF_OPEN = 0.5  # |sum n| / sum |n| of normals n: 0 of what is closed, 1/2 of half a ball, 1 of what is flat
 _FLIES = 3.0  # percent of the size: a head that gets so much further from its bone's part than in rest
-_MOST_FLY = 0.34  # of the core: where more would have to become helpers for that, none does
+_MOST_FLY = 0.5  # of the core: no more become helpers for that
 _NEAR = 1.0  # likewise, of a root's head, which can be anywhere
 _HEAVY_SIDE = 0.6  # of the surface: a bone with more of it to one side is no root
 
@@ -518,16 +518,16 @@ def _hung_from(state: _State, new: int) -> _State:
 
 def _kept_near(plan: _Plan, state: _State) -> Solving:
     """No head of the core leaves what its bone is strongest on: the bone that flies furthest becomes a
-    helper, until none does. Where there are no helpers, a number of bones is asked for, or more than a part
-    of the core would go, all stay."""
-    first, least = state, (1 - _MOST_FLY) * _core_size(state)
+    helper, until none does, or too few are left: then what flew least is taken. Where there are no helpers,
+    or a number of bones is asked for, all stay."""
+    best, flies, fewest = state, np.inf, (1 - _MOST_FLY) * _core_size(state)
     while plan.helpers and not plan.count:
         state = _root_near(plan.poses[1], state)
         seen = yield Ask(verbs.inspect, (*plan.poses, state.rig, state.skeleton), {}, 0.95, 0.95)
         flown = np.where(state.roles == CORE, seen.excesses, 0)
-        if flown.max() <= _FLIES:
-            return state
-        if _core_size(state) - 1 < least:
+        if flown.max() < flies:
+            best, flies = state, flown.max()
+        if flies <= _FLIES or _core_size(state) - 1 < fewest:
             break
         worst = flown.argmax()
         below = (state.skeleton.parents == worst) & (state.roles == CORE)
@@ -535,7 +535,7 @@ def _kept_near(plan: _Plan, state: _State) -> Solving:
             state = _hung_from(state, int(np.where(below, seen.shares, -1).argmax()))
         less = np.arange(len(flown)) == worst
         state = yield from _settled(plan, _demoted(state, less), plan.quick)
-    return first
+    return best
 
 
 def _finished(plan: _Plan, pieces: Rig, core: _State) -> Solving:

@@ -39,8 +39,8 @@ typedef struct Look {
     double *bare; /* [bones] and that of those in no limb */
     int *limb;    /* [v] */
     int limbs;
-    int *from;      /* [limb] the limb that it grows from, -1: the body */
-    uint8_t *above; /* [bones] 1: the torso at hand, or above it */
+    int *from;       /* [limb] the limb that it grows from, -1: the body */
+    uint8_t *above;  /* [bones] 1: the torso at hand, or above it */
     uint8_t *beside; /* [bones][bones] 1: what the two are strongest on meets */
     uint8_t *seen;   /* [bones] on a walk over such borders */
     int *queue;      /* [bones] */

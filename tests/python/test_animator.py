@@ -144,13 +144,14 @@ def test_bones_that_fly_become_helpers(soft, monkeypatch, found):
     assert not animator.idle(nearer.rig)[nearer.roles == animator.CORE].any()
 
 
-def test_bones_that_fly_stay_where_they_are_counted_or_all_would_go(soft, monkeypatch, found):
+def test_bones_that_fly_stay_where_they_are_counted_or_would_all_go(soft, monkeypatch, found):
     settings = native.Settings(quality="draft", threads=1)
     monkeypatch.setattr(animator, "_FLIES", 0.0)
     asked = animator.run(animator.steps(*soft, settings, count=4))
     assert (asked.roles == animator.CORE).sum() == 4
-    every = animator.run(animator.steps(*soft, settings))  # all would have to go: none does
-    assert (every.roles == animator.CORE).sum() == (found.roles == animator.CORE).sum()
+    every = animator.run(animator.steps(*soft, settings))  # all would have to go: half of them stay
+    assert (every.roles == animator.CORE).sum() >= 0.5 * (found.roles == animator.CORE).sum()
+    assert excesses(every, soft[1]).max() <= excesses(found, soft[1]).max()
     bare = animator.run(animator.steps(*soft, settings, helpers=False))
     assert bare.info.erms <= 1.2 * bare.core.erms
 

@@ -18,8 +18,8 @@ import numpy as np
 from . import verbs
 from .nouns import Corrected, Correction, Info, Rig, Settings, Skeleton
 
-_ROUNDS = 6
-_FLAT = 5e-3  # of the error: a round that gains less is the last
+_TURNS_AT_MOST = 6
+_WORTH_A_TURN = 5e-3  # of the error: a round that gains less is the last
 
 
 class Hinged(NamedTuple):
@@ -41,13 +41,13 @@ def correct(
 ) -> Hinged:
     """For a rig and its skeleton as articulate() left them; settings: of both verbs."""
     best = None
-    for rounds in range(_ROUNDS + 1):
+    for rounds in range(_TURNS_AT_MOST + 1):
         held = dataclasses.replace(rig, held_transforms=np.ones(rig.transforms.shape[:2], np.uint8))
         solved = verbs.correct(rest, frames, triangles, held, correction, settings)
         before = best
         if before is None or solved[2].erms < before.info.erms:
-            best = Hinged(solved[0].released(), skeleton, *solved[1:], rounds)
-        if rounds == _ROUNDS or (before and best.info.erms > (1 - _FLAT) * before.info.erms):
+            best = Hinged(dataclasses.replace(solved[0], held_transforms=None), skeleton, *solved[1:], rounds)
+        if rounds == _TURNS_AT_MOST or (before and best.info.erms > (1 - _WORTH_A_TURN) * before.info.erms):
             break
         left = _left_to_bones(rest, frames, best.rig)
         bare = best.rig.bare()

@@ -53,6 +53,17 @@ def _ask(ask: animator.Ask, motion: Motion) -> Generator[Step, None, object]:
     return (yield from watch(job, motion, ask.begin, ask.end))
 
 
+def watched(steps: Generator, motion: Motion) -> Generator[Step, None, object]:
+    """One verb after the other; what the steps come to."""
+    answer = None
+    while True:
+        try:
+            ask = steps.send(answer)
+        except StopIteration as end:
+            return end.value
+        answer = yield from _ask(ask, motion)
+
+
 def _most_helpers(options: Options) -> int:
     return options.helper_count if options.helpers == "COUNT" else animator.MOST_IN_ALL
 

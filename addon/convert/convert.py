@@ -266,8 +266,9 @@ def _watch_over(
     """Into the report: where bones that an animator sees go, and which hang from limbs not their own."""
     if solved.skeleton is None or motion.rest is None:
         return
-    given = motion.rest, motion.frames, motion.triangles, solved.rig, solved.skeleton
-    seen = yield from watch(native.Job.start(native.inspect, *given), motion, 1.0, 1.0)
+    roles = np.full(solved.rig.bones, animator.CORE) if solved.roles is None else solved.roles
+    given = motion.rest, motion.frames, motion.triangles, solved.rig, solved.skeleton, roles
+    seen = yield from character.watched(animator.looks(*given), motion)
     core = slice(len(built.skeleton.parents))
     columns = {name: getattr(seen, name)[core] for name in seen._fields[:7]}
     measured.conduct = seen._replace(**columns)

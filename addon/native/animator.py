@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Generator
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -77,12 +77,13 @@ class Ask(NamedTuple):
     end: float
 
 
+Answer = TypeVar("Answer")
 Steps = Generator[Ask, object, Character]
 Solving = Generator[Ask, object, _State]
 Connect = Callable[[Rig, Settings], Skeleton]
 
 
-def run(steps: Steps) -> Character:
+def run(steps: Generator[Ask, object, Answer]) -> Answer:
     """Calls one verb after the other."""
     answer = None
     while True:
@@ -261,19 +262,26 @@ def _largest_sides(parents: np.ndarray, mass: np.ndarray) -> np.ndarray:
     return sides
 
 
-def inspect(rest, frames, triangles, rig: Rig, skeleton: Skeleton, roles: np.ndarray) -> Conduct:
+def looks(
+    rest, frames, triangles, rig: Rig, skeleton: Skeleton, roles: np.ndarray
+) -> Generator[Ask, object, Conduct]:
     """Where bones go. Which limb a bone of the core is in, and whether it hangs from another, is told by all
     that it and its helpers move."""
-    seen = verbs.inspect(rest, frames, triangles, rig, skeleton)
+    seen = yield Ask(verbs.inspect, (rest, frames, triangles, rig, skeleton), {}, 1.0, 1.0)
     if not (roles == HELPER).any():
         return seen
     whole = _without(_State(rig, skeleton, roles, None), roles == HELPER)
-    folded = verbs.inspect(rest, frames, triangles, whole.rig, whole.skeleton)
+    folded = yield Ask(verbs.inspect, (rest, frames, triangles, whole.rig, whole.skeleton), {}, 1.0, 1.0)
     core, above = np.flatnonzero(roles == CORE), skeleton.parents
     limbs, foreign = seen.limbs.copy(), np.full(rig.bones, -1, np.int32)
     limbs[core], foreign[core] = folded.limbs, np.where(folded.foreign < 0, -1, core[folded.foreign])
     limbs[roles == HELPER] = limbs[above[roles == HELPER]]
     return seen._replace(limbs=limbs, foreign=foreign, torso=int(core[folded.torso]))
+
+
+def inspect(*given) -> Conduct:
+    """looks(), called"""
+    return run(looks(*given))
 
 
 def balanced_root(skeleton: Skeleton, rig: Rig) -> int:

@@ -169,6 +169,20 @@ def test_a_limb_on_another_limb_is_told_of(monkeypatch):
     assert all(" hangs from " in note and note.split(" hangs from ")[0] in names for note in notes)
 
 
+@pytest.mark.solver
+def test_limbs_are_told_by_all_that_a_bone_and_its_helpers_move(monkeypatch):
+    looked, seen = [], convert.native.inspect
+
+    def counted(call, seconds, read=seen._read):
+        looked.append(call.rig.bones)
+        return read(call, seconds)
+
+    monkeypatch.setattr(seen, "_read", counted)
+    core, helpers = split(chain.converted(soft_creature()[0], skeleton="ANIMATOR").armature)
+    assert helpers
+    assert looked[-2:] == [len(core) + len(helpers), len(core)]
+
+
 # ---- what comes after
 
 

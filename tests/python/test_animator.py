@@ -229,6 +229,18 @@ def test_a_body_that_is_a_rig_keeps_its_bones():
     assert (found.roles == animator.CORE).all()
 
 
+@pytest.mark.parametrize(("left", "is_rig"), [(0.15, True), (0.3, False)])
+def test_twice_as_many_pieces_tell_many_parts_from_a_soft_body(found, left, is_rig):
+    """A person with fingers leaves 0.15 of what half as many pieces do, a galloping horse 0.3."""
+    plan = animator._Plan((None, None, None), native.Settings(), None, True, 0.0, 0)
+    first = found.info._replace(rms_percent=0.05)
+    asking = animator._may_be_a_rig(plan, first)
+    assert next(asking).arguments[3].bones == 2 * animator.PIECES
+    with pytest.raises(StopIteration) as end:
+        asking.send((None, first._replace(rms_percent=left * 0.05)))
+    assert end.value.value == is_rig
+
+
 def ball_with_a_patch(kind, mirror):
     """A ball on bone 0, its cap on bone 1, which hangs from 0."""
     ring, turns = np.linspace(0, np.pi, 17), np.linspace(0, 2 * np.pi, 24, endpoint=False)

@@ -59,7 +59,7 @@ Span = tuple[float, float]  # of the solving, 0 to 1
 
 
 def _solved(
-    subject: Standing, names: list[str], rig: native.Rig, touched, free, span: Span
+    subject: Standing, names: list[str], rig: native.Rig, touched, free, span: Span, **chosen
 ) -> Generator[Step, None, native.Rig]:
     subject.check_sources()
     locked = dict(zip(subject.names, subject.holds.groups, strict=True))
@@ -72,7 +72,7 @@ def _solved(
         held_vertices=(~free).astype(np.uint8),
         held_groups=np.array([locked.get(name, False) for name in names], np.uint8),
     )
-    settings = solver(subject, len(names))
+    settings = dataclasses.replace(solver(subject, len(names)), **chosen)
     job = native.Job.start(native.decompose, rig.rest, subject.frames, subject.triangles, settings, given)
     return (yield from watch(job, subject, *span))[0]
 
@@ -83,13 +83,16 @@ def fit(
     """Solves the transforms of touched bones [b] and the weights of free vertices [v] of a whole rig.
 
     Transforms first, by themselves: bones that an edit has just made or merged are far from where they
-    belong, and weights solved for them would be as far.
+    belong, and weights solved for them would be as far. These are plain least squares: weights that nobody
+    has solved yet tear the surface, and bones would move to hide that.
     """
     free = free & ~subject.holds.vertices[subject.rows]
     tried, middle = [rig], (span[0] + span[1]) / 2
     if touched.any():
         none = np.zeros(len(free), bool)
-        tried.append((yield from _solved(subject, names, rig, touched, none, (span[0], middle))))
+        tried.append(
+            (yield from _solved(subject, names, rig, touched, none, (span[0], middle), fairness=0.0))
+        )
     if free.any():
         tried.append((yield from _solved(subject, names, tried[-1], touched, free, (middle, span[1]))))
     best = min(tried[1:] or tried, key=lambda some: error(subject, some))

@@ -2,9 +2,10 @@
 
     pieces, core, helpers        as docs/animator.md says
     surface                      the pieces move patches of cloth or skin: no skeleton, the pieces themselves
+    jelly                        hardly a bone is left that stays in the body: the same
     slides                       joints that hold cost so much that there are none: bones move as they like
 
-The last two end the chain early, or throw its answer away, where the skeleton was left to the motion.
+The last three end the chain early, or throw its answer away, where the skeleton was left to the motion.
 """
 
 from __future__ import annotations
@@ -22,6 +23,15 @@ from ..native import animator
 from ..options.options import Options
 from ..skeleton import placement, rooting
 
+SIDE_BY_SIDE = (
+    "The bones move patches of a surface, not parts of a body, so they hang side by side:"
+    " Skeleton > Hierarchy joins them all the same."
+)
+_JELLY = (
+    "The body bends everywhere, so that bones with joints would leave it, and they hang side by side:"
+    " Skeleton > Animator joins them all the same."
+)
+_HARDLY_ANY = 5  # bones of a core: fewer are no skeleton to animate with
 _LOOSE, _MUCH_MORE = 0.5, 6.0  # percent of the size; of the error of free pieces: joints may cost as much
 
 
@@ -30,6 +40,7 @@ class Found(NamedTuple):
 
     character: animator.Character | None = None
     pieces: tuple[native.Rig, native.Info] | None = None
+    why: str = ""  # there are pieces
 
 
 def is_meant(options: Options) -> bool:
@@ -73,6 +84,24 @@ def _slides(found: animator.Character) -> bool:
     return found.info.rms_percent > max(_LOOSE, _MUCH_MORE * found.pieces.rms_percent)
 
 
+def _is_jelly(motion: Motion, found: animator.Character) -> bool:
+    """Whether hardly a bone was left that stays in the body, and not even these do."""
+    core = found.roles == animator.CORE
+    if core.all() or core.sum() >= _HARDLY_ANY:
+        return False
+    seen = native.inspect(motion.rest, motion.frames, motion.triangles, found.rig, found.skeleton)
+    return bool(seen.excesses[core].max() > animator.FLIES)
+
+
+def _judged(motion: Motion, options: Options, found: animator.Character, pieces) -> Found:
+    if options.skeleton == "AUTO":
+        if _slides(found):
+            return Found()
+        if options.bones_by == "PARTS" and _is_jelly(motion, found):
+            return Found(pieces=pieces, why=_JELLY)
+    return Found(character=_core_first(found))
+
+
 def solve(motion: Motion, options: Options, now: int) -> Generator[Step, None, Found]:
     poses, auto = (motion.rest, motion.frames, motion.triangles), options.skeleton == "AUTO"
     settings = dataclasses.replace(options.solver(), bones=animator.PIECES)
@@ -88,11 +117,11 @@ def solve(motion: Motion, options: Options, now: int) -> Generator[Step, None, F
             rig = pieces[0]
             if auto and placement.moves_patches(rig.rest, rig.dense_weights(), motion.triangles):
                 steps.close()
-                return Found(pieces=pieces)
+                return Found(pieces=pieces, why=SIDE_BY_SIDE)
         try:
             ask = steps.send(answer)
         except StopIteration as end:
-            return Found() if auto and _slides(end.value) else Found(character=_core_first(end.value))
+            return _judged(motion, options, end.value, pieces)
 
 
 def _core_first(found: animator.Character) -> animator.Character:

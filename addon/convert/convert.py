@@ -33,10 +33,6 @@ from ..skeleton.mirror import Mirror
 from . import apart, character, layering, subjects
 from .correct import correct
 
-_SIDE_BY_SIDE = (
-    "The bones move patches of a surface, not parts of a body, so they hang side by side:"
-    " Skeleton > Hierarchy joins them all the same."
-)
 _NOT_ALONG_X = (
     "The object's own X axis is not from side to side of this body, so no bone has a mirror image:"
     " Symmetry > Found looks for the plane."
@@ -95,7 +91,7 @@ def _has_limbs(motion: Motion, options: Options, rig: native.Rig) -> bool:
         return False
     patches = placement.moves_patches(rig.rest, rig.dense_weights(), motion.triangles)
     if patches:
-        motion.notes.append(_SIDE_BY_SIDE)
+        motion.notes.append(character.SIDE_BY_SIDE)
     return not patches
 
 
@@ -153,7 +149,6 @@ def _mirror(motion: Motion, options: Options, rig: native.Rig) -> Mirror | None:
 def _side_by_side(motion: Motion, options: Options, pieces) -> Generator[Step, None, Solved]:
     """Of pieces of a surface, in a norm that the chain of a body does without."""
     rig, _ = pieces
-    motion.notes.append(_SIDE_BY_SIDE)
     settings = dataclasses.replace(options.solver(), bones=rig.bones, budget_kind="none", jointed=False)
     given = motion.rest, motion.frames, motion.triangles, settings, rig
     rig, info = yield from watch(native.Job.start(native.decompose, *given), motion, 0.5, 1.0)
@@ -170,11 +165,11 @@ def _solve(motion: Motion, options: Options, now: int) -> Generator[Step, None, 
         rig, skeleton, roles, info, free, _ = found.character
         _note_plane(motion, options, skeleton.mirrors)
         return Solved(rig, skeleton, info, free, None, roles)
-    if found.pieces is not None and options.bones_by == "PARTS":
-        return (yield from _side_by_side(motion, options, found.pieces))
+    if found.pieces is not None:
+        motion.notes.append(found.why)
+        if options.bones_by == "PARTS":
+            return (yield from _side_by_side(motion, options, found.pieces))
     kind = "HIERARCHY" if found.pieces is None else "NONE"
-    if kind == "NONE":
-        motion.notes.append(_SIDE_BY_SIDE)
     return (
         yield from _solve_plainly(motion, dataclasses.replace(options, skeleton=kind, bones_by="COUNT"), now)
     )

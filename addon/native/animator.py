@@ -45,7 +45,7 @@ _IDLE_ROUNDS = 6
 _IDLE_COST = 1.05  # of the error: helpers that nobody sees stay if it would rise by more
 _GIVE_BACK_COST = 1.2  # likewise: rather than that, a bone of the core becomes a helper
 _HALF_OPEN = 0.5  # |sum n| / sum |n| of normals n: 0 of what is closed, 1/2 of half a ball, 1 of what is flat
-_FLIES = 3.0  # percent of the size: a head that gets so much further from its bone's part than in rest
+FLIES = 3.0  # percent of the size: a head that gets so much further from its bone's part than in rest
 _MOST_FLY = 0.5  # of the core: no more become helpers for that
 _NEAR = 1.0  # likewise, of a root's head, which can be anywhere
 _HEAVY_SIDE = 0.6  # of the surface: a bone with more of it to one side is no root
@@ -535,7 +535,7 @@ def _kept_near(plan: _Plan, state: _State) -> Solving:
         flown = np.where(state.roles == CORE, seen.excesses, 0)
         if flown.max() < flies:
             best, flies = state, flown.max()
-        if flies <= _FLIES or _core_size(state) - 1 < fewest:
+        if flies <= FLIES or _core_size(state) - 1 < fewest:
             break
         worst = flown.argmax()
         below = (state.skeleton.parents == worst) & (state.roles == CORE)

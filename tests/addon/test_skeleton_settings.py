@@ -40,6 +40,33 @@ def test_a_surface_has_no_limbs():
     assert "side by side" in note
 
 
+def jelly(path, frames=24):
+    """A body with limbs that bends, swells and shears everywhere, by waves as long as it is."""
+    random, mesh = np.random.default_rng(5), scenes.body_mesh(scenes.creature_bones(), 1)
+    body = scenes.link(bpy.data.objects.new("Jelly", mesh))
+    points = scenes.positions(body.data).astype(np.float64)
+    size, moved = scenes.size_of(points), np.repeat(points[None], frames, axis=0)
+    for _ in range(6):
+        way, drift, start = random.normal(size=3) * 3 / size, random.normal(size=3), 6 * random.random(2)
+        turns = start[1] + 2 * np.pi * np.arange(frames) / frames * random.integers(1, 4)
+        share = np.sin(points @ way + start[0])[:, None] * drift
+        moved += 0.06 * size * share * np.sin(turns)[:, None, None]
+    return scenes.cached(body, path, moved)
+
+
+@pytest.mark.solver
+def test_a_body_that_bends_everywhere_has_no_joints(tmp_path):
+    """Bones that hold would leave it; as handles, side by side, they replay it closer and stay."""
+    by_parts = {"bones_by": "PARTS", "frames": "CUSTOM", "frame_end": 24}
+    result = chain.converted(jelly(tmp_path / "1.pc2"), skeleton="AUTO", **by_parts)
+    assert result.armature.ossify.settings.skeleton == "NONE"
+    assert all(bone.parent.name == "Root" for bone in deforming(result.armature))
+    assert any(note.startswith("The body bends everywhere") for note in result.report.notes)
+    meant = chain.converted(jelly(tmp_path / "2.pc2"), skeleton="ANIMATOR", **by_parts)
+    assert meant.armature.ossify.settings.skeleton == "ANIMATOR"
+    assert result.report.rms < 0.7 * meant.report.rms
+
+
 def slipping_tube(tmp_path):
     """Three parts that slide past each other, and turn about nothing."""
     tube = scenes.tube(rings=31, around=10)

@@ -21,8 +21,11 @@ void missed_renew(const Missed *missed, int v) {
     const ossify_rig *rig = missed->rig;
     const int64_t rows = 3 * poses->frame_count, k = rig->influences;
     const float *p = rig->rest + 3 * (int64_t)v;
-    float *r = missed->residual + (missed->tie > 0 ? rows * v : 0);
-    for (int64_t i = 0; i < rows && missed->tie > 0; i++) {
+    if (!(missed->tie > 0)) {
+        return; /* nobody asks for it */
+    }
+    float *r = missed->residual + rows * v;
+    for (int64_t i = 0; i < rows; i++) {
         const int64_t f = i / 3;
         double moved = -(double)poses->frames[3 * (f * poses->vertex_count + v) + i % 3];
         for (int64_t j = v * k; j < (v + 1) * k && rig->influence_bones[j] >= 0; j++) {

@@ -34,9 +34,9 @@ try:
 
     import native
     import virtual
-    from base import npz, whole
+    from base import whole
     from base.refusal import Refusal
-    from native import animator, armature, hinged
+    from native import animator, armature, hinged, npz
 except ImportError as missing:
     sys.exit(f"solve.py: {sys.executable} cannot import {missing.name}: a python3 with NumPy is needed.")
 

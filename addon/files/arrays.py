@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..base import npz
 from ..base.refusal import Refusal
+from ..native import npz
 
 _POINTS = ("vertices", "verts", "points", "positions", "v", "frames")  # names that are in use
 _FACES = ("faces", "triangles", "tris", "f")

@@ -10,10 +10,7 @@ import argparse
 import json
 import os
 import secrets
-import struct
 import sys
-import zipfile
-import zlib
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +23,7 @@ from . import (
     articulate,
     connect,
     decompose,
+    npz,
     version,
 )
 
@@ -50,25 +48,16 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-# What NumPy and zipfile raise over bytes that are none of theirs.
-_DAMAGED = (ValueError, EOFError, KeyError, MemoryError, RuntimeError)
-_DAMAGED += (zipfile.BadZipFile, zlib.error, struct.error)
-
-
 class _Refused(Exception):
     """A sentence about a file."""
 
 
 def _arrays(path: Path) -> dict[str, np.ndarray]:
     try:
-        file = np.load(path, allow_pickle=False)
-        if not isinstance(file, np.lib.npyio.NpzFile):
-            raise _Refused(f"{path} holds one array: an .npz with frames and triangles is needed.")
-        with file:
-            return {name: file[name] for name in ("rest", "frames", "triangles") if name in file}
+        return npz.read(str(path), ("rest", "frames", "triangles"))
     except OSError as error:
         raise _Refused(f"{path} cannot be read: {error.strerror or error}.") from None
-    except _DAMAGED:
+    except npz.Damaged:
         raise _Refused(f"{path} is damaged, or no .npz of plain arrays: write it again.") from None
 
 
@@ -95,7 +84,8 @@ def _settings(asked: argparse.Namespace) -> Settings:
 
 
 def _write(path: Path, arrays: dict[str, np.ndarray]) -> None:
-    """Whole, or not at all."""
+    """Whole, or not at all; a link stays one."""
+    path = path.resolve()
     part = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}.part")
     try:
         with open(part, "xb") as file:
@@ -115,6 +105,8 @@ def _output_trouble(asked: argparse.Namespace) -> str | None:
         return f"there is no folder {out.absolute().parent}"
     if out.is_dir():
         return f"{out} is a folder"
+    if out.exists() and not out.is_file():
+        return f"{out} is no ordinary file"
     if out.exists() and asked.sequence.exists() and out.samefile(asked.sequence):
         return f"{out} is the sequence itself"
     return None

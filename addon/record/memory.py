@@ -24,12 +24,13 @@ import bpy
 import numpy as np
 
 from .. import native
-from ..base import npz, whole
+from ..base import whole
 from ..base.handles import Handle
 from ..base.meshes import edges_of, matrices_of, positions
 from ..base.pointcache import MOST_FRAME
 from ..base.refusal import Refusal
 from ..motion.capture import Motion
+from ..native import npz
 from ..options.options import Options
 from ..rig import keys, looks, played, roles, standing
 from . import stored

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..base import npz
+from ..native import npz
 from .stored import (
     FIELDS,
     MOST_INFLUENCES,

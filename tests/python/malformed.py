@@ -12,9 +12,10 @@ from pathlib import Path
 
 import numpy as np
 import package  # noqa: F401 (first: it brings what follows)
-from ossify.base import npz, pointcache
+from ossify.base import pointcache
 from ossify.base.refusal import Refusal
 from ossify.files import arrays, gltffile, meshfile, ogawa
+from ossify.native import npz
 from ossify.record import stored, stored_merges
 
 REFUSED = (Refusal, npz.Damaged, stored.Damaged, stored.Newer)

@@ -15,9 +15,10 @@ from pathlib import Path
 import numpy as np
 import package
 import pytest
-from ossify.base import npz, pointcache, whole
+from ossify.base import pointcache, whole
 from ossify.base.refusal import Refusal
 from ossify.files import meshfile, wholeness
+from ossify.native import npz
 
 FRAMES = np.arange(8 * 5 * 3, dtype=np.float32).reshape(8, 5, 3)
 
@@ -270,7 +271,7 @@ def test_no_memory_is_asked_for_in_a_header(tmp_path):
         opened.writestr("frames.npy", npy(head, bytes(800)))
     code = (
         "import resource, sys; sys.path[:0] = ['tests/python']\n"
-        "import package; from ossify.base import npz\n"
+        "import package; from ossify.native import npz\n"
         "resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))\n"
         f"try: npz.read({str(tmp_path / 'a.npz')!r}, ['frames'])\n"
         "except npz.Damaged: print('told')\n"

@@ -1,5 +1,11 @@
 """`python -m ossify solve` with files that are not as they should be: a sentence, and nothing left behind."""
 
+import os
+import stat
+import struct
+import tracemalloc
+import zipfile
+
 import numpy as np
 import pytest
 
@@ -65,13 +71,48 @@ def test_files_that_are_none(tmp_path, capsys):
     (tmp_path / "folder.npz").mkdir()
     np.savez(tmp_path / "still.npz", rest=REST)
     for name, words in (
-        ("one.npy", "holds one array"),
+        ("one.npy", "one.npy is damaged, or no .npz"),
         ("folder.npz", "cannot be read"),
         ("missing.npz", "cannot be read: No such file"),
         ("still.npz", "holds no frames"),
     ):
         assert solve(tmp_path / name) == 1
         assert words in capsys.readouterr().err
+
+
+def test_a_header_that_promises_more_than_there_is_gets_no_memory(tmp_path, capsys):
+    head = "{'descr': '<f4', 'fortran_order': False, 'shape': (100, 1000000, 3), }"
+    path = tmp_path / "forged.npz"
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr(
+            "frames.npy", b"\x93NUMPY\1\0" + struct.pack("<H", len(head)) + head.encode() + bytes(99)
+        )
+    tracemalloc.start()
+    try:
+        assert solve(path) == 1
+        assert tracemalloc.get_traced_memory()[1] < 10**7
+    finally:
+        tracemalloc.stop()
+    assert "forged.npz is damaged" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are only ordinary files here")
+def test_what_is_no_file_is_not_written_over(tmp_path, capsys):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(SystemExit) as ended:
+        solve(saved(tmp_path / "seq.npz"), "--out", tmp_path / "pipe")
+    assert ended.value.code == 2
+    assert "pipe is no ordinary file" in capsys.readouterr().err
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+
+
+def test_a_link_stays_one(tmp_path):
+    link, out = tmp_path / "link.npz", tmp_path / "rig.npz"
+    out.write_bytes(b"an earlier one")
+    link.symlink_to(out)
+    assert solve(saved(tmp_path / "seq.npz"), "--out", link) == 0
+    assert link.is_symlink()
+    assert np.load(out)["transforms"].shape == (4, 2, 3, 4)
 
 
 @pytest.mark.parametrize(

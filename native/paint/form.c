@@ -3,8 +3,9 @@
  *
  *     e(w) = sum_f |sum_b w_b M[b,f] p~ - x[f]|^2 = w'Qw,    Q[b,c] = sum_f (M[b,f] p~ - x[f]) . (M[c,f] p~ - x[f])
  *
- * as in Le & Deng 2012 (SSDR), Eq. 3; with x + s for x where neighbours count, too (missed.c). Few vertices and few bones are looked at here, so Q is summed from what the
- * bones miss, frame by frame, and not from moments (descent/weights.c): nothing cancels. */
+ * as in Le & Deng 2012 (SSDR), Eq. 3; with x + s for x where neighbours count, too (missed.c). Few vertices and few
+ * bones are looked at here, so Q is summed from what the bones miss, frame by frame, and not from moments
+ * (descent/weights.c): nothing cancels. */
 #include "paint/form.h"
 
 #include <string.h>

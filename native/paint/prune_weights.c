@@ -201,7 +201,7 @@ typedef struct Pruning {
     ossify_rig *rig;
     ossify_rig given; /* with the weights that came */
     Missed missed;
-    int most, round;
+    int most, round, rounds;
     int begin, end; /* of the colour at hand in missed.colours.order */
 } Pruning;
 
@@ -227,6 +227,9 @@ static void prune_vertex(const Pruning *pruning, int v, int worker) {
         return;
     }
     const double left = hold(rig, &form, held);
+    if (left <= NOTHING_LEFT && pruning->round > 0) {
+        return; /* there is no choice */
+    }
     memcpy(w, held, sizeof w);
     if (left > NOTHING_LEFT) {
         form_make(pruning->poses, rig, v, missed_aside(&pruning->missed, v, worker), &form);
@@ -249,7 +252,7 @@ static void prune_chunk(void *user, int task, int worker) {
     const int end = first + PRUNE_CHUNK < pruning->end ? first + PRUNE_CHUNK : pruning->end;
     const double done = (double)first / (double)pruning->poses->vertex_count;
     if (worker == 0) {
-        call_poll(pruning->call, (pruning->round + done) / PRUNE_ROUNDS);
+        call_poll(pruning->call, (pruning->round + done) / pruning->rounds);
     }
     for (int i = first; i < end && !atomic_load(&pruning->call->cancelled); i++) {
         prune_vertex(pruning, pruning->missed.colours.order[i], worker);
@@ -320,8 +323,8 @@ int64_t paint_prune(Call *call, const ossify_poses *poses, const ossify_fewer *f
     if (!keep_given(&pruning) || !missed_make(call, poses, rig, &pruning.missed)) {
         return call_ended(call);
     }
-    const int rounds = pruning.missed.tie > 0 ? PRUNE_ROUNDS : 1;
-    for (; pruning.round < rounds && !atomic_load(&call->cancelled); pruning.round++) {
+    pruning.rounds = pruning.missed.tie > 0 ? PRUNE_ROUNDS : 1;
+    for (; pruning.round < pruning.rounds && !atomic_load(&call->cancelled); pruning.round++) {
         prune_round(&pruning);
     }
     return atomic_load(&call->cancelled) ? OSSIFY_CANCELLED : OSSIFY_CONVERGED;

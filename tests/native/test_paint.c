@@ -239,6 +239,25 @@ TEST(painting_leaves_what_is_held) {
     }
 }
 
+TEST(a_held_group_that_fills_a_vertex_stays_alone_there_when_pruned) {
+    for (int way = PRUNE; way <= PRUNE_FAIRLY; way++) {
+        Synthetic s = make_rig(1);
+        Answer answer = answer_of(&s.poses, &s.truth);
+        const uint8_t groups[BONES] = {0, 1};
+        const int32_t bones[K] = {1, 0, 2, -1};
+        const float weights[K] = {1, 0, 0, 0};
+        memcpy(answer.rig.influence_bones, bones, sizeof bones);
+        memcpy(answer.rig.influence_weights, weights, sizeof weights);
+        answer.rig.held_groups = groups;
+        test_case("way %d", way);
+        CHECK_INT(paint(&s, way, plain_settings(BONES), &answer), OSSIFY_CONVERGED);
+        CHECK_INT(count_of(&answer.rig, 0), 1);
+        CHECK(weight_of(&answer.rig, 0, 1) == 1);
+        answer_free(&answer);
+        synthetic_free(&s);
+    }
+}
+
 TEST(pruning_that_finds_no_room_beside_held_groups_is_refused) {
     Synthetic s = make_rig(1);
     Answer answer = answer_of(&s.poses, &s.truth);

@@ -21,6 +21,7 @@ enum { SHARES_CHUNK = 32 };
 static const double SMOOTH = 1e-6;       /* of a form's mean: what is open follows the neighbours */
 static const double STEADY = 1e-12;      /* likewise, for bones that move the same */
 static const double LEAST_SHARED = 1e-4; /* weights below are nothing */
+static const double NOTHING_LEFT = 1e-6; /* of a weight of 1 beside held groups */
 
 typedef struct Shares {
     People *people;
@@ -228,7 +229,7 @@ static void share_vertex(const Shares *shares, const SharesRoom *room, int v) {
     double *weight = shares->weight + v * k;
     Choices choices = {0};
     const int held = keep_held(people, v, bone, weight, &choices);
-    if (choices.left > LEAST_SHARED && shares->most > held) {
+    if (choices.left > NOTHING_LEFT && shares->most > held) {
         choose(people, v, room->sum, &choices);
         choose_any(people, &choices);
         make_form(people, v, bone, weight, held, room->d, &choices);

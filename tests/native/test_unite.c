@@ -570,6 +570,24 @@ TEST(held_groups_of_no_weight_take_no_room) {
     crowd_close(axis.crowd);
 }
 
+TEST(what_a_held_group_leaves_is_given_to_others_however_little) {
+    Axis axis = spoiled_axis(40, 4);
+    const uint8_t groups[BONES] = {0, 1, 0, 0};
+    const int32_t bones[4] = {1, 0, -1, -1};
+    const float weights[4] = {0.99995F, 0.00005F, 0, 0};
+    double sum = 0;
+    memcpy(axis.rig.influence_bones, bones, sizeof bones);
+    memcpy(axis.rig.influence_weights, weights, sizeof weights);
+    axis.rig.held_groups = groups;
+    CHECK(decompose_axis(&axis) >= 0);
+    CHECK(weight_of(&axis.rig, 0, 1) == weights[0]);
+    for (int b = 0; b < BONES; b++) {
+        sum += (double)weight_of(&axis.rig, 0, b);
+    }
+    CHECK_NEAR(sum, 1, 1e-6);
+    crowd_close(axis.crowd);
+}
+
 /* ---- correctives ---- */
 
 /* x += N (c B): a field of the rest that every frame has as much of as it is late. */

@@ -143,20 +143,22 @@ def _plain_name(name: str) -> str:
     return re.sub(r"\.\d{3,}$", "", name)
 
 
+def _is_open(path: Path) -> bool:
+    """Whether it is the file that Blender has open, by any of its names."""
+    mine = Path(bpy.data.filepath)
+    return mine.is_file() and path.exists() and path.samefile(mine)
+
+
 @contextlib.contextmanager
 def _library(path: Path) -> Iterator[tuple]:
     """What is there, and what is to be here, of another .blend; from itself Blender 4.2 would end."""
-    if path.exists() and bpy.data.filepath and path.samefile(bpy.data.filepath):
+    if _is_open(path):
         raise Refusal(f"{path} is the file that is open: nothing is brought into it from itself.")
     try:
         with bpy.data.libraries.load(str(path.absolute()), link=False) as both:
             yield both
     except OSError as error:
         raise Refusal(f"{path}: {error}") from None
-    except ValueError:  # by Blender, of this alone
-        raise Refusal(
-            f"{path} is the file that is open: nothing can be brought into it from itself."
-        ) from None
 
 
 def _append(path: Path) -> None:

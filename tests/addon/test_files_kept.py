@@ -317,6 +317,19 @@ def test_a_ply_that_would_end_blender(tmp_path):
             inputs.Opened(path, [], None).__enter__()
 
 
+def test_a_file_is_brought_in_though_the_open_one_is_gone_and_never_into_itself(tmp_path):
+    other, mine = save_moving(tmp_path / "other.blend"), tmp_path / "mine.blend"
+    bpy.ops.wm.save_as_mainfile(filepath=str(mine))
+    link = tmp_path / "link.blend"
+    link.hardlink_to(mine)
+    for path in (mine, link):
+        with pytest.raises(Refusal, match="is the file that is open"):
+            inputs.Opened(path, [], None, beside=True).__enter__()
+    mine.unlink()
+    with inputs.Opened(other, [], None, beside=True) as opened:
+        assert opened.objects()
+
+
 @pytest.mark.parametrize("suffix", [".abc", ".glb"])
 def test_a_scene_that_is_cut_and_would_end_blender(tmp_path, capsys, suffix):
     """Over some of these archives Blender's importer ends the process."""

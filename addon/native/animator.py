@@ -577,6 +577,7 @@ def _from_groups(plan: _Plan, pieces: Rig, groups: int) -> Solving:
 def _counted(plan: _Plan, pieces: Rig, best: _State) -> Solving:
     """As many as asked for, by what is there in the end: where some came to nothing, more groups are made,
     and where helpers go on taking their parts, there are none; at last without groups."""
+    tried = set()  # the same again comes to the same
     for way in (plan, plan._replace(helpers=False)):
         groups = plan.count
         for _ in range(_COUNT_TRIES):
@@ -584,6 +585,9 @@ def _counted(plan: _Plan, pieces: Rig, best: _State) -> Solving:
             if missing <= 0:
                 return best
             groups = min(groups + missing, pieces.bones)
+            if (way.helpers, groups) in tried:
+                continue
+            tried.add((way.helpers, groups))
             best = max(best, (yield from _from_groups(way, pieces, groups)), key=_core_size)
     if _core_size(best) >= plan.count:
         return best

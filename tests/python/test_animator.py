@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import numpy as np
@@ -133,6 +134,25 @@ def test_a_count_is_kept(soft, count, helpers):
     found = animator.run(animator.steps(*soft, settings, count=count, helpers=helpers))
     assert (found.roles == animator.CORE).sum() == count
     assert not animator.idle(found.rig)[:count].any()
+
+
+def test_what_came_to_too_few_bones_is_not_solved_again(monkeypatch):
+    asked, few = [], animator._State(None, None, np.array([animator.CORE], np.int32), None)
+
+    def answer(*_given):
+        yield from ()
+        return few
+
+    def by_groups(plan, _pieces, groups):
+        asked.append((plan.helpers, groups))
+        return answer()
+
+    monkeypatch.setattr(animator, "_from_groups", by_groups)
+    for name in ("_parts", "_leave_idle", "_finished"):
+        monkeypatch.setattr(animator, name, answer)
+    plan = animator._Plan((), native.Settings(), None, True, 0.0, 5)
+    assert animator.run(animator._counted(plan, types.SimpleNamespace(bones=12), few)) is few
+    assert asked == [(True, 9), (True, 12), (False, 9), (False, 12)]
 
 
 def excesses(found, frames):

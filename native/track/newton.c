@@ -121,6 +121,15 @@ int newton_make(const Newton *newton, int frame, Bench *bench) {
     return 1;
 }
 
+/* Bones that share no vertex and no edge. One number may be 0 by chance: what neighbours share in the norm is below 0. */
+static int share_nothing(const double u[PAIR]) {
+    int any = 0;
+    for (int i = 0; i < PAIR; i++) {
+        any |= u[i] != 0;
+    }
+    return !any;
+}
+
 /* G = M U - C of one bone; returns its part of tr(M (G - C)'), the error less |x|^2 */
 static double left_of_bone(const Newton *newton, int frame, int b, double g[3][4]) {
     const size_t row = 4 * (size_t)newton->model->capacity;
@@ -131,7 +140,10 @@ static double left_of_bone(const Newton *newton, int frame, int b, double g[3][4
     for (int o = 0; o < newton->model->bones; o++) {
         double u[PAIR];
         read_u(newton, o, b, u);
-        for (size_t i = 0; i < 3 && u[15] != 0; i++) {
+        if (share_nothing(u)) {
+            continue;
+        }
+        for (size_t i = 0; i < 3; i++) {
             const double *mo = m + i * row + 4 * o;
             for (size_t j = 0; j < 4; j++) {
                 g[i][j] += mo[0] * u[j] + mo[1] * u[4 + j] + mo[2] * u[8 + j] + mo[3] * u[12 + j];

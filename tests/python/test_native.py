@@ -203,6 +203,38 @@ def test_another_clip_is_tracked(eel):
     np.testing.assert_array_equal(rig.dense_weights(), truth_of(eel).dense_weights())
 
 
+def halved_torus():
+    """20 by 20 vertices on two bones, between which a ring of vertices follows both alike: rest, triangles,
+    weights of the first, and four frames that no bones replay"""
+    column, row = np.arange(400) % 20, np.arange(400) // 20
+    u, v = 2 * np.pi * column / 20, 2 * np.pi * row / 20
+    rest = np.stack([(2 + np.cos(v)) * np.cos(u), (2 + np.cos(v)) * np.sin(u), np.sin(v)], 1)
+    right, below = row * 20 + (column + 1) % 20, (row + 1) % 20 * 20 + column
+    across = (row + 1) % 20 * 20 + (column + 1) % 20
+    own = np.arange(400)
+    triangles = np.concatenate([np.stack([own, right, across], 1), np.stack([own, across, below], 1)])
+    first = np.where(column < 9, 1.0, np.where(column % 10 == 9, 0.5, 0.0))
+    turns = np.random.default_rng(0).normal(np.eye(3, 4), 0.3, (4, 2, 3, 4))
+    moved = np.einsum("fbij,vj->fbvi", turns, np.c_[rest, np.ones(400)])
+    return rest, triangles, first, moved[:, 0] * first[:, None] + moved[:, 1] * (1 - first[:, None])
+
+
+def test_bones_that_share_vertices_and_edges_in_equal_parts_are_tracked_together():
+    """At a fairness of 1.5 what two bones share there is 0: 1/4 of each vertex between them, less 1/4 of each
+    of its four edges across. But it is not 0 a little beside that, and nothing must jump."""
+    rest, triangles, first, frames = halved_torus()
+    bones = np.stack([first < 0.5, first >= 0.5], 1).astype(np.int32)
+    weights = np.stack([np.maximum(first, 1 - first), np.minimum(first, 1 - first)], 1)
+    bones[weights == 0] = -1
+    given = native.Rig(None, bones, weights.astype(np.float32), rest.astype(np.float32)).to_track()
+    found = []
+    for fairness in (1.5, 1.5 + 1e-9):
+        settings = native.Settings(bones=2, rest_mode="fixed", threads=1, fairness=fairness)
+        rig, _ = native.decompose(rest, frames.astype(np.float32), triangles, settings, rig=given)
+        found.append(rig.transforms)
+    np.testing.assert_allclose(found[0], found[1], atol=1e-6)
+
+
 def test_bones_have_a_price_and_can_be_more(eel):
     poses = eel.rest, eel.frames, eel.triangles
     costs = native.bone_costs(*poses, truth_of(eel), few())

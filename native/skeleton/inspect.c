@@ -349,6 +349,9 @@ int64_t inspect(Call *call, const ossify_poses *poses, const ossify_rig *rig, co
     }
     mark_above(&look, (int)found.torso);
     for (int b = 0; b < rig->bones; b++) {
+        if (call_poll(call, -1)) {
+            return call_ended(call);
+        }
         const int other = stranger(&look, b, (int)found.torso);
         found.foreign[b] = other >= 0 && is_behind(&look, b, other, (int)found.torso) ? -1 : other;
     }

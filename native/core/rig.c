@@ -213,6 +213,18 @@ void rig_write(const Problem *problem, const Placement *placement, const Model *
     rig->bones = model->bones;
 }
 
+int rig_graph(Arena *arena, const ossify_poses *poses, const ossify_rig *rig, Graph *graph) {
+    const size_t numbers = 3 * (size_t)poses->vertex_count;
+    double *points = arena_take(arena, numbers, sizeof *points);
+    for (size_t i = 0; i < numbers && points; i++) {
+        points[i] = (double)rig->rest[i];
+    }
+    const int made = points && graph_of_faces(arena, (int)poses->vertex_count, points, poses->triangle_count,
+                                              poses->triangles, graph);
+    arena_give(arena, points);
+    return made;
+}
+
 static int has_lawful_weights(const ossify_rig *rig, int64_t v, int64_t most) {
     double sum = 0;
     for (int64_t i = v * rig->influences; i < (v + 1) * rig->influences; i++) {

@@ -20,6 +20,9 @@ void rig_write_transforms(const Problem *problem, const Placement *placement, co
                           ossify_rig *rig);
 void rig_write_vertex(const Problem *problem, const Model *model, int v, ossify_rig *rig);
 
+/* The edges of the faces, as long as they are at rest. 0 when memory is out. */
+int rig_graph(Arena *arena, const ossify_poses *poses, const ossify_rig *rig, Graph *graph);
+
 /* An influence on its way out. */
 typedef struct RigShare {
     int bone, held; /* held: its weight goes out as it is, to the bit; others in whole steps */

@@ -42,6 +42,11 @@ double fair_strength(double fairness, int vertices, int bones) {
     return fullness < 1 ? fullness * fairness : fairness;
 }
 
+double fair_beside(const Graph *graph) {
+    const double edges = (double)graph->first[graph->vertices];
+    return edges > graph->vertices ? edges / graph->vertices : 1;
+}
+
 int fair_make(Call *call, const Problem *problem, const Model *model, const Moments *moments, double fairness,
               Fair *fair) {
     const size_t rows = 3 * (size_t)problem->frames, bones = (size_t)model->capacity;
@@ -52,8 +57,7 @@ int fair_make(Call *call, const Problem *problem, const Model *model, const Mome
     fair->lane_whole = arena_take(arena, (size_t)moments->lanes * bones * bones * PAIR, sizeof(double));
     fair->turned = arena_take(arena, 4 * bones * rows, sizeof(double));
     fair->gram = arena_take(arena, 16 * bones * bones, sizeof(double));
-    const double edges = (double)problem->graph.first[problem->vertices];
-    fair->beside = edges > problem->vertices ? edges / problem->vertices : 1;
+    fair->beside = fair_beside(&problem->graph);
     fair->tie = fairness / fair->beside;
     return colours_make(arena, &problem->graph, &fair->colours);
 }

@@ -21,6 +21,8 @@ typedef struct Fair {
 
 /* mu: settings.fairness, or less where the mesh is coarse for its bones. */
 double fair_strength(double fairness, int vertices, int bones);
+/* The mean number of neighbours, 1 at least: mu over it is the tie. */
+double fair_beside(const Graph *graph);
 /* 0 when memory is out; fairness: mu. */
 int fair_make(Call *call, const Problem *problem, const Model *model, const Moments *moments, double fairness,
               Fair *fair);

@@ -6,6 +6,7 @@
  * skin between them. */
 #include "paint/missed.h"
 
+#include "core/rig.h"
 #include "descent/fair.h"
 
 enum { MEASURE_CHUNK = 64 };
@@ -70,15 +71,11 @@ const float *missed_aside(const Missed *missed, int v, int worker) {
     return aside;
 }
 
-static int make_graph(Call *call, int64_t triangles, Missed *missed) {
-    const size_t numbers = 3 * (size_t)missed->poses->vertex_count;
-    double *points = arena_take(&call->arena, numbers, sizeof *points);
-    for (size_t i = 0; i < numbers && points; i++) {
-        points[i] = (double)missed->rig->rest[i];
-    }
-    return points &&
-           graph_of_faces(&call->arena, (int)missed->poses->vertex_count, points, triangles,
-                          missed->poses->triangles, &missed->graph) &&
+/* Nobody is beside anybody where nobody asks for it. */
+static int make_graph(Call *call, int is_asked, Missed *missed) {
+    ossify_poses poses = *missed->poses;
+    poses.triangle_count = is_asked ? poses.triangle_count : 0;
+    return rig_graph(&call->arena, &poses, missed->rig, &missed->graph) &&
            colours_make(&call->arena, &missed->graph, &missed->colours);
 }
 
@@ -88,14 +85,13 @@ int missed_make(Call *call, const ossify_poses *poses, const ossify_rig *rig, Mi
     const double mu = fair_strength(call->settings->fairness, vertices, (int)rig->bones);
     Measuring measuring = {call, missed};
     *missed = (Missed){.poses = poses, .rig = rig};
-    if (!make_graph(call, mu > 0 ? poses->triangle_count : 0, missed)) {
+    if (!make_graph(call, mu > 0, missed)) {
         return 0;
     }
-    const double beside = (double)missed->graph.first[vertices] / vertices;
-    if (!(mu > 0 && beside > 0)) {
+    if (missed->graph.first[vertices] == 0) {
         return 1;
     }
-    missed->tie = mu / (beside > 1 ? beside : 1);
+    missed->tie = mu / fair_beside(&missed->graph);
     missed->residual = arena_take(&call->arena, (size_t)vertices * rows, sizeof(float));
     missed->aside = arena_take(&call->arena, (size_t)workers, sizeof *missed->aside);
     for (int i = 0; i < workers && !call->arena.failed; i++) {

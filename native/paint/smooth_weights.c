@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/rig.h"
 #include "core/sentence.h"
 #include "math/elementary.h"
 #include "math/graph.h"
@@ -403,12 +404,7 @@ static int take_room(Smoothing *s) {
     s->best = arena_take(arena, wide, sizeof(double));
     s->q = arena_take(arena, wide * (size_t)s->width, sizeof(double));
     s->error = arena_take(arena, n, sizeof(double));
-    double *points = arena_take(arena, 3 * n, sizeof(double));
-    for (size_t i = 0; i < 3 * n && points; i++) {
-        points[i] = (double)s->rig->rest[i];
-    }
-    return !arena->failed &&
-           graph_of_faces(arena, (int)n, points, s->poses->triangle_count, s->poses->triangles, &s->graph);
+    return !arena->failed && rig_graph(arena, s->poses, s->rig, &s->graph);
 }
 
 /* Vertices that are not held, and not wholly carried by held groups; returns the most bones of any. */

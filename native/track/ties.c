@@ -6,6 +6,7 @@
  * U[b,c] is a full 4 x 4 here. */
 #include "track/ties.h"
 
+#include "core/rig.h"
 #include "descent/fair.h"
 
 enum { ROW_BONES = 2 * OSSIFY_MAX_INFLUENCES, VERTICES_A_POLL = 1024 };
@@ -75,23 +76,17 @@ static int add_rows(Call *call, const ossify_rig *rig, const Placement *placemen
 
 int ties_make(Call *call, const ossify_poses *poses, const ossify_rig *rig, const Placement *placement,
               Ties *ties) {
-    const size_t vertices = (size_t)poses->vertex_count, bones = (size_t)rig->bones;
-    const double mu = fair_strength(call->settings->fairness, (int)vertices, (int)bones);
+    const size_t bones = (size_t)rig->bones;
+    const double mu = fair_strength(call->settings->fairness, (int)poses->vertex_count, (int)bones);
     *ties = (Ties){.tie = 0};
     if (!(mu > 0) || poses->triangle_count == 0) {
         return 1;
     }
-    double *points = arena_take(&call->arena, 3 * vertices, sizeof *points);
     ties->whole = arena_take(&call->arena, bones * bones * PAIR, sizeof(double));
-    for (size_t i = 0; i < 3 * vertices && points; i++) {
-        points[i] = (double)rig->rest[i];
-    }
-    if (call->arena.failed || !graph_of_faces(&call->arena, (int)vertices, points, poses->triangle_count,
-                                              poses->triangles, &ties->graph)) {
+    if (call->arena.failed || !rig_graph(&call->arena, poses, rig, &ties->graph)) {
         return 0;
     }
-    const double beside = (double)ties->graph.first[vertices] / (double)vertices;
-    ties->tie = mu / (beside > 1 ? beside : 1);
+    ties->tie = mu / fair_beside(&ties->graph);
     return add_rows(call, rig, placement, ties);
 }
 

@@ -9,9 +9,12 @@ What is noise? What vertices have each for themselves the rig leaves out, since 
 what whole parts have in common it would follow. So the motion is looked at in the means of patches about as
 large as what a bone moves. Jitter is everywhere and has all frequencies; the surface's own motion is slow, or
 quick in a few places: the variance of the noise is what the calmest quarter of the patches has in the
-quickest quarter of frequencies. Given it, s minimises Stein's unbiased estimate (1981) of the error to the
-motion without noise, summed over all patches: sum_k (1 - g_k)^2 E_k + 2 noise sum_k g_k, E_k the power of the
-motion at k. A motion without jitter has next to no such variance, and s is next to nothing.
+quickest quarter of frequencies. But a quick body has its own motion there, too, which falls with frequency
+where noise does not: S_k = c (r + (1 - r) (k / K)^-p). Where Whittle's likelihood (1953) of what these have,
+3/2 sum_k log S_k + E_k / S_k, is far better with r < 1, noise is no more than r of it, and no more than what
+the lowest third of those frequencies has. Given it, s minimises Stein's unbiased estimate (1981) of the error
+to the motion without noise, summed over all patches: sum_k (1 - g_k)^2 E_k + 2 noise sum_k g_k, E_k the power
+of the motion at k. A motion without jitter has next to no such variance, and s is next to nothing.
 
 Frames that do not follow each other, poses, would look like noise as large as the body: those are left alone.
 """
@@ -22,10 +25,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-_FEWEST = 8  # frames in which noise can be told from motion
+_FEWEST = 12  # frames in which noise can be told from motion
 _PATCHES = 64  # that the surface is looked at in
 _CALM = 0.25  # share of the patches that are looked at for noise
 _QUICK = 4  # the last of so many parts of the frequencies
+_BEGINNING = 1 / 3  # of the frequencies whose fall is looked at
+_FALLS = 1, 2, 4, 8, 16, 32  # p
+_FLOORS = np.linspace(0, 1, 21)  # r
+_FAR_LIKELIER = 6.0  # log-likelihoods: falling is so much likelier than level
 _NO_TIME = 0.05  # of the size: noise that is larger is no noise
 _NO_JITTER = 1e-6  # of the size: less is not worth a word
 _AT_ONCE = 1 << 24  # numbers that are in work at a time
@@ -66,15 +73,45 @@ def _patches(points: np.ndarray) -> np.ndarray:
 
 
 def _powers(frames: np.ndarray, vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """E [k], what patches have of each frequency in the mean, and [p] what each has of the quick ones."""
-    count, quick = len(frames), max(4, len(frames) // _QUICK)
+    """E [k], what patches have of each frequency in the mean, and [k][p] what each has."""
+    count = len(frames)
     patch = _patches(frames[count // 2].astype(np.float64))
     sizes = np.bincount(patch)
     means = np.empty((count, len(sizes), 3))
     for frame, out in zip(frames, means, strict=True):
         out[:] = np.stack([np.bincount(patch, frame[:, axis]) for axis in range(3)], 1) / sizes[:, None]
     own = ((vectors.T @ means.reshape(count, -1)) ** 2).reshape(count, -1, 3).mean(axis=2)
-    return own @ sizes / sizes.sum(), own[-quick:].mean(axis=0)
+    return own @ sizes / sizes.sum(), own
+
+
+def _unlikely(power: np.ndarray, shape: np.ndarray) -> float:
+    """Whittle's, negative, with the best c."""
+    return 1.5 * (np.log(shape).sum() + len(power) * np.log((power / shape).mean()))
+
+
+def _floor(power: np.ndarray, quick: int) -> float:
+    """r of the last [k] quick ones; 1 if they are level, or as likely as not"""
+    first = int(_BEGINNING * len(power))
+    pace, seen = np.arange(first, len(power)) / len(power), power[first:]
+    falls = [pace**-fall for fall in map(float, _FALLS)]
+    shapes = [(r, r + (1 - r) * fall / fall[-quick:].mean()) for fall in falls for r in _FLOORS]
+    least, floor = min((_unlikely(seen, shape), r) for r, shape in shapes)
+    return floor if _unlikely(seen, np.ones(len(seen))) - least > _FAR_LIKELIER else 1.0
+
+
+def _noise(own: np.ndarray) -> float:
+    """The variance of what is everywhere and has all frequencies."""
+    quick = max(4, len(own) // _QUICK)
+    loud = own[-quick:].mean(axis=0)
+    level = float(np.quantile(loud, _CALM))
+    calm = own[:, loud <= level].mean(axis=1)
+    if not level > 0:
+        return 0.0
+    floor = _floor(calm, quick)
+    if floor == 1:
+        return level
+    thirds = [float(np.quantile(part.mean(axis=0), _CALM)) for part in np.array_split(own[-quick:], 3)]
+    return min(floor * level, *thirds)
 
 
 def _strength(values: np.ndarray, power: np.ndarray, noise: float) -> np.ndarray:
@@ -92,8 +129,8 @@ def steadied(frames: np.ndarray, size: float) -> Steadied:
             frames, f"{count} frames are too few to tell jitter from motion: none was smoothed.", 0
         )
     values, vectors = _modes(count)
-    power, quick = _powers(frames, vectors)
-    noise = float(np.quantile(quick, _CALM))
+    power, own = _powers(frames, vectors)
+    noise = _noise(own)
     share = np.sqrt(3 * noise) / size
     if share > _NO_TIME:
         return Steadied(frames, "The frames do not follow each other in time: no jitter was smoothed.", 0)

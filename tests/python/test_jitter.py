@@ -91,7 +91,25 @@ def test_frames_without_time_are_left_alone():
     found = jitter.steadied(poses, 1.0)
     assert found.frames is poses
     assert "do not follow each other" in found.words
-    assert "too few" in jitter.steadied(poses[:7], 1.0).words
+    assert "too few" in jitter.steadied(poses[:11], 1.0).words
+
+
+def kicks(frames=48, vertices=400):
+    """[f][v][3] a rod that jolts at once everywhere: its motion reaches to the quickest frequencies."""
+    along, time = np.linspace(0, 1, vertices)[:, None], np.arange(frames)[:, None, None]
+    blows = np.random.default_rng(8).uniform(0, frames, (7, 1, 1, 1))
+    jolts = np.exp(-(((time - blows) / 1.6) ** 2))  # [7][f][1][1]
+    ways = np.random.default_rng(9).normal(size=(7, 1, 1, 3))
+    points = np.concatenate([0 * along, 0 * along, along], axis=1)
+    return points + 0.05 * (jolts * ways * (1 + np.sin(3 * along[:, :1]))).sum(axis=0)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_quick_motion_is_not_taken_for_jitter(seed):
+    clean = kicks()
+    assert rms(jitter.steadied(clean.astype(np.float32), 1.0).frames, clean) < 1e-4
+    seen = clean + whole_parts(np.random.default_rng(seed), clean, 0.0005)
+    assert rms(jitter.steadied(seen.astype(np.float32), 1.0).frames, clean) < 1.02 * rms(seen, clean)
 
 
 def test_many_vertices_are_taken_in_parts(monkeypatch):

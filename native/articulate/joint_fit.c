@@ -28,7 +28,8 @@
 #include "skeleton/symmetry.h"
 
 enum {
-    LANES = 16,      /* partial sums over frames, fixed so that threads cannot change them */
+    LANES = 16,  /* partial sums over frames, fixed so that threads cannot change them */
+    STRIP = 192, /* rows that are solved between two looks at whether to go on: tenths of a second at most */
     JOINT_TRIES = 12 /* to pull joints back that would go too far */
 };
 
@@ -98,20 +99,38 @@ static void add_own(const Linkage *linkage, const Bench *bench, double *form, do
     }
 }
 
+/* 0 when the call is to end. */
+static int goes_on(const Linkage *linkage, int worker) {
+    if (worker == 0) {
+        call_poll(linkage->call, -1);
+    }
+    return !linkage->call->cancelled;
+}
+
 /* Takes away what the poses of the frame make up for: A H^-1 A', and of the slope A H^-1 g. */
-static void eliminate_poses(const Linkage *linkage, Bench *bench, double *form, double *slope) {
+static void eliminate_poses(const Linkage *linkage, Bench *bench, int worker, double *form, double *slope) {
     const size_t m = (size_t)linkage->unknowns, size = 3 * (size_t)linkage->bones;
-    memcpy(bench->solved, bench->across, size * m * sizeof(double));
-    if (positive_solve((int)m, bench->system, (int)size, bench->solved)) {
+    if (positive_factor((int)m, bench->system)) {
         return;
     }
+    memcpy(bench->solved, bench->across, size * m * sizeof(double));
     for (size_t i = 0; i < size; i++) {
         for (size_t k = 0; k < m; k++) {
-            slope[i] -= bench->solved[i * m + k] * bench->gradient[k]; /* - A H^-1 g */
             bench->flipped[k * size + i] = -bench->across[i * m + k];
         }
     }
-    product_nn((int)size, (int)size, (int)m, bench->solved, m, bench->flipped, size, form, size);
+    for (size_t begin = 0; begin < size && goes_on(linkage, worker); begin += STRIP) {
+        const size_t end = begin + STRIP < size ? begin + STRIP : size;
+        double *solved = bench->solved + begin * m;
+        positive_solve_rows((int)m, bench->system, (int)(end - begin), solved);
+        for (size_t i = begin; i < end; i++) {
+            for (size_t k = 0; k < m; k++) {
+                slope[i] -= bench->solved[i * m + k] * bench->gradient[k]; /* - A H^-1 g */
+            }
+        }
+        product_nn((int)(end - begin), (int)size, (int)m, solved, m, bench->flipped, size,
+                   form + begin * size, size);
+    }
 }
 
 static void gather_lane(void *user, int lane, int worker) {
@@ -122,10 +141,7 @@ static void gather_lane(void *user, int lane, int worker) {
     const int begin = (int)((int64_t)linkage->frames * lane / fit->lanes),
               end = (int)((int64_t)linkage->frames * (lane + 1) / fit->lanes);
     double *form = fit->form + (size_t)lane * size * size, *slope = fit->slope + (size_t)lane * size;
-    for (int f = begin; f < end && !linkage->call->cancelled; f++) {
-        if (worker == 0) {
-            call_poll(linkage->call, -1);
-        }
+    for (int f = begin; f < end && goes_on(linkage, worker); f++) {
         linkage_read(linkage, f, bench->slide, bench->z);
         linkage_misfit(linkage, f, bench->z, bench->left);
         pose_fit_system(linkage, bench);
@@ -134,7 +150,7 @@ static void gather_lane(void *user, int lane, int worker) {
             fill_across(linkage, bench, i / linkage->bones, i % linkage->bones);
         }
         add_own(linkage, bench, form, slope);
-        eliminate_poses(linkage, bench, form, slope);
+        eliminate_poses(linkage, bench, worker, form, slope);
     }
 }
 
@@ -292,7 +308,7 @@ static void make_symmetric(JointFit *fit) {
 static int find_step(JointFit *fit, double square) {
     const int size = 3 * fit->linkage->bones;
     first_pull(fit, square);
-    for (int try = 0; try < JOINT_TRIES; try++) {
+    for (int try = 0; try < JOINT_TRIES && !call_poll(fit->linkage->call, -1); try++) {
         add_pull(fit);
         if (fit->linkage->mirror) {
             make_symmetric(fit);

@@ -201,7 +201,7 @@ static void take_step(const Linkage *linkage, Bench *bench) {
 /* One accepted step; returns the misfit after it, which is the one before if there is none. */
 static double improve(const Linkage *linkage, Bench *bench, int frame, double misfit, double *damping) {
     pose_fit_system(linkage, bench);
-    for (int try = 0; try < POSE_TRIES; try++, *damping *= MORE_DAMPING) {
+    for (int try = 0; try < POSE_TRIES && !linkage->call->cancelled; try++, *damping *= MORE_DAMPING) {
         if (!find_step(linkage, bench, *damping)) {
             continue;
         }

@@ -232,16 +232,20 @@ void positive_solve_one(int n, const double *l, double *b) {
     }
 }
 
-int positive_solve(int n, double *a, int rows, double *b) {
+void positive_solve_rows(int n, const double *l, int rows, double *b) {
     const size_t ld = (size_t)n;
+    solve_rows(0, n, l, ld, rows, b, ld);
+    solve_rows(1, n, l, ld, rows, b, ld);
+}
+
+int positive_solve(int n, double *a, int rows, double *b) {
     if (positive_factor(n, a)) {
         return 1;
     }
     if (rows == 1) {
         positive_solve_one(n, a, b);
-        return 0;
+    } else {
+        positive_solve_rows(n, a, rows, b);
     }
-    solve_rows(0, n, a, ld, rows, b, ld);
-    solve_rows(1, n, a, ld, rows, b, ld);
     return 0;
 }

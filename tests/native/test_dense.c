@@ -213,6 +213,11 @@ static void check_system(int n, int rows) {
     for (int i = 0; i < n * n; i++) {
         CHECK(i % n > i / n || factor[i] == again[i]);
     }
+    memcpy(narrow, s.b, (size_t)(rows * n) * sizeof *narrow);
+    for (int row = 0, some = 1; rows > 1 && row < rows; row += some, some = rows - row > 3 ? 3 : 1) {
+        positive_solve_rows(n, factor, some, narrow + row * n);
+    }
+    CHECK(rows == 1 || memcmp(x, narrow, (size_t)(rows * n) * sizeof *x) == 0);
     memcpy(x, s.b, (size_t)n * sizeof *x);
     positive_solve_one(n, factor, x);
     check_solution(&s, x, 1);

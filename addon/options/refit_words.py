@@ -65,7 +65,7 @@ REFIT_WORDS = {
         " takes a twentieth off the error. It keeps its name. Bones that you added, moved, renamed, hold"
         " or built upon stay",
         "items": [  # numbered so that files in which this was a tick can be read
-            ("NEVER", "Never", "All bones stay near their places", 2),
+            ("NEVER", "Never", "All bones stay in their places", 2),
             ("AUTOMATIC", "Automatic", "After you deleted a bone", 0),
             ("ALWAYS", "Always", "In every refit. Takes a few times as long", 1),
         ],

@@ -339,14 +339,15 @@ def facts_of(
     rig = native.Rig(_solid(stands, len(used)), *weights, skin.rest.astype(np.float32))
     shaped = reshaped & may_be_reshaped
     start = Facts(stands, claims, [], skin, rebased, free, returned, shaped, rig, seen)
+    may_leave = relocation.is_meant(options, seen.changes)
     found = {
         "over": over.of(armature, stands.skin.meshes),
         "pinned": frozenset(pinned),
         "tied": holds(stands.options) or bool(pinned),
-        "loose": frozenset(joint_refit.free(armature, seen.changes, options.joints)),
+        "loose": frozenset(joint_refit.free(armature, seen.changes, options.joints, may_leave)),
         "notes": _held_notes(armature, stands.names) if options.solve != "WEIGHTS" else [],
     }
-    if relocation.is_meant(options, seen.changes):
+    if may_leave:
         mine = relocation.owned(armature, seen.changes, stands, skin, free)
         found["mine"] = mine
         found["may_be_loose"] = frozenset(joint_refit.free(armature, seen.changes, every=True))

@@ -1,8 +1,8 @@
 """Joints that a refit may solve again, and moving bones to where they are then.
 
-A joint stays where it is, unless all are asked for, or a bone near it came or went: the children of one that
-was deleted hang from its parent now, and these share what it moved. What the artist moved, hung elsewhere or
-holds stays.
+A joint stays where it is, unless all are asked for, or a bone came near it, or one went from there and bones
+may leave their places (relocation.py): the children of one that was deleted hang from its parent now, and
+these share what it moved. What the artist moved, hung elsewhere or holds stays.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from ..rig import keys, rewrite, standing
 _TOO_SHORT = 0.1  # of a bone's length: one that would be shorter goes along as a whole
 
 
-def _beside(armature, changes: Changes) -> set[str]:
-    """Bones that hung from one that is gone, what that hung from, what is above bones that are new; and the
-    bones that these hang from or that hang from them."""
+def _beside(armature, changes: Changes, gone: bool) -> set[str]:
+    """What is above bones that are new; where one is `gone`, bones that hung from it and what it hung from;
+    and the bones that these hang from or that hang from them."""
     bones = armature.data.bones
-    near = [bones[name] for name in changes.bereft]
+    near = [bones[name] for name in changes.bereft] if gone else []
     return _around(near + [bones[name].parent for name in changes.added if bones[name].parent])
 
 
@@ -49,12 +49,13 @@ def note_own(armature, changes: Changes) -> None:
         armature.data.bones[name][PLACED] = True
 
 
-def free(armature, changes: Changes, every: bool = False) -> set[str]:
-    """Bones whose joints to their parents may be solved again, `every` one or those beside bones that came or
-    went. With several clips none: the keys of the others would mean another motion."""
-    if not (every or changes.added or changes.deleted) or len(armature.ossify.clips) > 1:
+def free(armature, changes: Changes, every: bool = False, gone: bool = False) -> set[str]:
+    """Bones whose joints to their parents may be solved again, `every` one, or those beside bones that came
+    and beside those that are `gone`. With several clips none: the keys of the others would mean another
+    motion."""
+    if len(armature.ossify.clips) > 1:
         return set()
-    found = set(standing.bone_names(armature)) if every else _beside(armature, changes)
+    found = set(standing.bone_names(armature)) if every else _beside(armature, changes, gone)
     found -= own(armature, changes)
     action, bones = keys.action_of(armature), armature.data.bones
     return {n for n in found if not bones[n].get(HELD) and rewrite.is_plain(armature, action, n)}

@@ -96,6 +96,14 @@ def test_no_registry_is_named():
         assert not [host for host in hosts if host.encode() in data and name != "tools/lock.py"], name
 
 
+def test_every_folder_is_one_that_the_readme_lists():
+    """What a run leaves behind is none of them."""
+    listed = set(re.findall(r"^(\w+)/ ", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE))
+    found = {name.partition("/")[0] for name in files_of_the_project() if "/" in name}
+    assert {"addon", "native", "tests"} <= listed
+    assert found - listed == {".ci", "licenses"}
+
+
 # ---- what is shipped
 
 

@@ -128,11 +128,11 @@ typedef struct ossify_poses {
     const float *rest;        /* [v][3]; NULL: a bind shape is synthesised from the frames */
     const float *frames;      /* [f][v][3] */
     const int32_t *triangles; /* [t][3]; NULL when triangle_count is 0 */
-    int64_t
-        subject_count; /* 0, 1: one body. More: of several bodies, the same vertices in the same order, rest is
-                               * [s][v][3], and so are the rest of a rig and, [s][b][3], the joints of a skeleton; weights
-                               * and tree are shared, transforms go from the rest of the frame's own subject. Known to
-                               * ossify_decompose, _connect, _articulate, _correct and _evaluate; see docs/subjects.md */
+    /* 0, 1: one body. More: of several bodies, the same vertices in the same order, rest is [s][v][3], and
+     * so are the rest of a rig and, [s][b][3], the joints of a skeleton; weights and tree are shared,
+     * transforms go from the rest of the frame's own subject. Known to ossify_decompose, _connect,
+     * _articulate, _correct and _evaluate; see docs/subjects.md */
+    int64_t subject_count;
     const int32_t *subject; /* [f] whose frame it is; not read of one body */
 } ossify_poses;
 
@@ -244,12 +244,11 @@ typedef struct ossify_skeleton {
     int64_t forbidden_count;  /* in */
     const int32_t *demanded;  /* in: [n][2] bones that must be joined */
     const int32_t *forbidden; /* in: [n][2] bones that must not be */
-    const uint8_t
-        *held_joints; /* in, of ossify_articulate: [bones] not 0: the joint to the parent stays where
-                                 * it is; NULL: none */
-    const double *
-        stiffness; /* in, of ossify_articulate: [bones] 0: the joint to the parent holds; > 0, up to 1e6: it is
-                      * soft, pulled together by so many times the smaller bone's vertices; NULL: all hold */
+    /* in, of ossify_articulate: [bones] not 0: the joint to the parent stays where it is; NULL: none */
+    const uint8_t *held_joints;
+    /* in, of ossify_articulate: [bones] 0: the joint to the parent holds; > 0, up to 1e6: it is soft,
+     * pulled together by so many times the smaller bone's vertices; NULL: all hold */
+    const double *stiffness;
     double plane[4]; /* n.x = d with n of length 1: in when given, out when found */
     /* out of ossify_connect, and in of ossify_articulate: */
     int32_t *parents;     /* [b], -1 at a root */
@@ -271,8 +270,8 @@ typedef struct ossify_info {
     double erms;            /* 1000 sqrt(sum |x - y|^2 / (3 V F)), the rest scaled to the tight unit sphere */
     double rms_percent;     /* root mean square distance, percent of the rest's box diagonal */
     double maximum_percent; /* largest distance, likewise */
-    double
-        normal_degrees; /* root mean square angle of the faces' normals to the observed ones, weighted by area */
+    /* root mean square angle of the faces' normals to the observed ones, weighted by area */
+    double normal_degrees;
     double bumps; /* root mean square of r_v - mean of r beside v, r = replayed - observed, in mean edges */
     double rest_normal_degrees; /* both of the rest pose against the given one; */
     double rest_bumps;          /* these four -1 without triangles, or without a rest pose to compare with */
@@ -287,8 +286,8 @@ typedef struct ossify_evaluation {
     float *frames;        /* [f][v][3] as replayed */
     double *vertex_error; /* [v] root mean square distance over the frames, in the input's units */
     double *frame_error;  /* [f] root mean square distance over the vertices, likewise */
-    double *
-        vertex_degrees; /* [v] root mean square angle of the normals of the faces around, -1 without triangles */
+    /* [v] root mean square angle of the normals of the faces around, -1 without triangles */
+    double *vertex_degrees;
     double erms;
     double rms; /* input's units */
     double maximum;
@@ -357,15 +356,15 @@ typedef struct ossify_space_fit {
     int64_t struct_size;
     int64_t bones; /* OSSIFY_SPACE_OWN */
     int64_t form;  /* OSSIFY_SPACE_CORRECTIONS */
-    int64_t
-        rest_exact; /* 1: the corrections of a vertex sum to 0, and so vanish in the rest pose; 0: the rest is a pose
-                         * like the others */
+    /* 1: the corrections of a vertex sum to 0, and so vanish in the rest pose; 0: the rest is a pose like
+     * the others */
+    int64_t rest_exact;
     int64_t rounds;    /* 0..100, 0: how often bones are solved again, and the corrections after them */
     double smoothness; /* 0..1e6, 1e-3: how strongly neighbours are held together */
     double damping;    /* 0..1e6, 1e-2: how strongly corrections are held at 0 */
-    const int32_t
-        *parents; /* [rig.bones], -1 at a root: bones only turn about their joints, and roots move, too. NULL:
-                             * all are free. Rigid bones, none of them held */
+    /* [rig.bones], -1 at a root: bones only turn about their joints, and roots move, too. NULL: all are
+     * free. Rigid bones, none of them held */
+    const int32_t *parents;
     const double *joints; /* [rig.bones][3] to the parent, in coordinates of the rest; not read at a root */
 } ossify_space_fit;
 
@@ -383,9 +382,9 @@ enum {
 typedef struct ossify_pose_model {
     int64_t struct_size;
     int64_t kind;           /* OSSIFY_POSES_SEEN */
-    const int32_t *parents; /* [rig.bones], one of them -1; not read for poses as they were seen, nor are */
-    const double
-        *joints; /* [rig.bones][3] to the parent, in coordinates of the rest; the root's own origin */
+    const int32_t *parents; /* [rig.bones], one of them -1; of poses as they were seen neither is read */
+    /* [rig.bones][3] to the parent, in coordinates of the rest; the root's own origin */
+    const double *joints;
 } ossify_pose_model;
 
 /* Of ossify_average: P = E[G'G], so that s'P t is the mean of G s . G t over the poses. */
@@ -410,9 +409,9 @@ enum {
 /* What the two layers shall be. See docs/two-layer.md. */
 typedef struct ossify_compression {
     int64_t struct_size;
-    int64_t
-        virtual_bones;  /* 0..OSSIFY_MAX_VIRTUAL_BONES; with a tolerance: the most allowed. 100. 0: none, and
-                            * dense weights are solved for the poses */
+    /* 0..OSSIFY_MAX_VIRTUAL_BONES; with a tolerance: the most allowed. 100. 0: none, and dense weights are
+     * solved for the poses */
+    int64_t virtual_bones;
     int64_t masters;    /* most masters a virtual bone, 1..OSSIFY_MAX_BONES; 8 */
     int64_t influences; /* most virtual bones a vertex, 2..OSSIFY_MAX_BLENDED; 4 */
     int64_t source;     /* OSSIFY_SOURCE_WEIGHTS */
@@ -449,9 +448,9 @@ typedef struct ossify_driving {
     int64_t joint_count;    /* of fields of one joint each, likewise; 20 */
     int64_t form;           /* OSSIFY_DRIVEN_FOUND */
     const int32_t *parents; /* [bones], -1 at a root */
-    const double
-        *pivots; /* [bones][3] in the rest, where a bone turns about its parent: how far it shifts from there
-                             * may drive fields of all joints; NULL: turns alone drive */
+    /* [bones][3] in the rest, where a bone turns about its parent: how far it shifts from there may drive
+     * fields of all joints; NULL: turns alone drive */
+    const double *pivots;
 } ossify_driving;
 
 /* Of ossify_drive. Arrays may be NULL. The errors are E_RMS of frames that were left out, a block at a time; -1 when
@@ -460,11 +459,11 @@ typedef struct ossify_driven {
     int64_t struct_size;
     int64_t form;    /* of the fields */
     int32_t *joints; /* [rig.corrective_capacity] the bone whose joint drives a field, -1: all */
-    double *
-        map; /* [rig.corrective_capacity][bones][9] coefficient = sum of map times the entries of R - I, row-major,
-                      * with R = R(parent)^-1 R(bone) of the transforms; roots have none */
-    double *
-        shifts; /* [rig.corrective_capacity][bones][3] and of them times M(parent)^-1 M(bone) p~ - p, p the pivot */
+    /* [rig.corrective_capacity][bones][9] coefficient = sum of map times the entries of R - I, row-major,
+     * with R = R(parent)^-1 R(bone) of the transforms; roots have none */
+    double *map;
+    /* [rig.corrective_capacity][bones][3] and of them times M(parent)^-1 M(bone) p~ - p, p the pivot */
+    double *shifts;
     double bare_erms;   /* without fields */
     double keyed_erms;  /* with the best coefficients for fields that all joints would drive */
     double whole_erms;  /* with coefficients driven by all joints */
@@ -503,8 +502,8 @@ typedef struct ossify_unwrapped {
     int64_t islands;
     int64_t restarted; /* islands that had flips, and began as a disc */
     int64_t left;      /* islands that had flips and no disc can become: as they were */
-    int64_t
-        flipped_before; /* triangles that lie the other way than their island, or have no area in the map */
+    /* triangles that lie the other way than their island, or have no area in the map */
+    int64_t flipped_before;
     int64_t flipped;
     double stretch_before; /* percent by which Sander's L2 stretch is above 1, mean over the frames */
     double stretch;
@@ -568,8 +567,8 @@ enum {
 typedef struct ossify_shaping {
     int64_t struct_size;
     int64_t kind; /* OSSIFY_SHAPE_RIGID */
-    int64_t
-        held; /* 1: weights and rest of the rig, which are given, stay: the bones of other bodies alone are solved */
+    /* 1: weights and rest of the rig, which are given, stay: the bones of other bodies alone are solved */
+    int64_t held;
 } ossify_shaping;
 
 /* merging.tree: where shape bones hang; docs/subjects.md has what each costs */
@@ -598,16 +597,16 @@ typedef struct ossify_merging {
     const float *pose_weights;       /* [v][pose_influences] */
     const int32_t *shape_influenced; /* [v][shape_influences] likewise */
     const float *shape_weights;      /* [v][shape_influences] */
-    const int32_t
-        *shape_parents; /* [shape_bones], -1 at roots, of OSSIFY_MERGE_SPANNED: shape bones that may be
-                                        * joined to each other; NULL: none */
+    /* [shape_bones], -1 at roots, of OSSIFY_MERGE_SPANNED: shape bones that may be joined to each other;
+     * NULL: none */
+    const int32_t *shape_parents;
 } ossify_merging;
 
 /* Of ossify_merge. Arrays are the caller's. */
 typedef struct ossify_merged {
     int64_t struct_size;
-    int32_t
-        *parents; /* [rig.bone_capacity], -1 at the root; first pose bones as they came, then shape bones */
+    /* [rig.bone_capacity], -1 at the root; first pose bones as they came, then shape bones */
+    int32_t *parents;
     int32_t *carriers; /* [rig.bone_capacity] the pose bone that a bone goes with, a pose bone itself */
     double *joints;    /* [rig.bone_capacity][3] in the rig's rest */
     double *shapes;    /* [subject_count][rig.bone_capacity][3][4] from the rig's rest to the subject's own */
@@ -628,8 +627,8 @@ typedef struct ossify_bodies {
 typedef struct ossify_placed {
     int64_t struct_size;
     double *joints; /* [count][rig.bones][3] */
-    int32_t *
-        vertices; /* [rig.bones][OSSIFY_JOINT_VERTICES] whose sum each joint is, -1 unused; none from one body */
+    /* [rig.bones][OSSIFY_JOINT_VERTICES] whose sum each joint is, -1 unused; none from one body */
+    int32_t *vertices;
     double *shares; /* likewise, 0 unused, sum 1, of any sign */
 } ossify_placed;
 
@@ -649,9 +648,9 @@ typedef struct ossify_groups {
 /* Of ossify_inspect: where the bones of a skeleton go. Percent of the diagonal of the rest's box. */
 typedef struct ossify_conduct {
     int64_t struct_size;
-    double
-        *flights; /* [rig.bones] largest distance over the frames from the head of the bone, its joint, to the
-                       * nearest observed vertex that it is strongest on; of one that is strongest nowhere, to the nearest at all */
+    /* [rig.bones] largest distance over the frames from the head of the bone, its joint, to the nearest
+     * observed vertex that it is strongest on; of one that is strongest nowhere, to the nearest at all */
+    double *flights;
     double *excesses; /* [rig.bones] the same less the distance in rest, at least 0 */
     double *drifts;   /* [rig.bones] root mean square distance between the joint as the bone and as its parent
                        * move it */

@@ -10,8 +10,9 @@
  *
  * Deviations of the whole: the count grows fourfold, with a round in between, and near a tolerance by how fast the error
  * has fallen, where Eq. 3 takes it to fall as the count rises; from poses, layers grow on the dense weights, which is
- * cheap, and their last part and the last rounds are on the poses; both steps never raise the error. With `refine` masters and rest follow the layers (refine.c), round by round. Without
- * virtual bones the same rounds are a solve of dense weights. */
+ * cheap, and their last part and the last rounds are on the poses; both steps never raise the error. With `refine`
+ * masters and rest follow the layers (refine.c), round by round. Without virtual bones the same rounds are a solve of
+ * dense weights. */
 #include "compress/compress.h"
 
 #include <math.h>

@@ -47,7 +47,7 @@ double fair_beside(const Graph *graph) {
     return edges > graph->vertices ? edges / graph->vertices : 1;
 }
 
-int fair_make(Call *call, const Problem *problem, const Model *model, const Moments *moments, double fairness,
+int fair_make(Call *call, const Problem *problem, const Model *model, const Moments *moments, double mu,
               Fair *fair) {
     const size_t rows = 3 * (size_t)problem->frames, bones = (size_t)model->capacity;
     Arena *arena = &call->arena;
@@ -58,7 +58,7 @@ int fair_make(Call *call, const Problem *problem, const Model *model, const Mome
     fair->turned = arena_take(arena, 4 * bones * rows, sizeof(double));
     fair->gram = arena_take(arena, 16 * bones * bones, sizeof(double));
     fair->beside = fair_beside(&problem->graph);
-    fair->tie = fairness / fair->beside;
+    fair->tie = mu / fair->beside;
     return colours_make(arena, &problem->graph, &fair->colours);
 }
 

@@ -23,8 +23,8 @@ typedef struct Fair {
 double fair_strength(double fairness, int vertices, int bones);
 /* The mean number of neighbours, 1 at least: mu over it is the tie. */
 double fair_beside(const Graph *graph);
-/* 0 when memory is out; fairness: mu. */
-int fair_make(Call *call, const Problem *problem, const Model *model, const Moments *moments, double fairness,
+/* 0 when memory is out. */
+int fair_make(Call *call, const Problem *problem, const Model *model, const Moments *moments, double mu,
               Fair *fair);
 /* r'Sr and the rest pose's own term of a model as it is, -1 when memory is out. */
 double fair_value(Call *call, const Problem *problem, Model *model, Moments *moments, const PassPlan *plan,

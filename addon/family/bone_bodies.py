@@ -89,12 +89,12 @@ def lay_out(first: Rigged, tree: native.Merged, heads, tails, rig: native.Rig) -
     return Laid(first.names, middle, middle + along, shapes, ends, above, groups, bodies)
 
 
-def _leads(bone, other) -> bool:
-    """Whether nothing but the other is between a shape bone's carrier and a bone of the rig."""
-    return bone.parent is not None and bone.parent.name == other
+def _hangs_from(bone, name: str) -> bool:
+    return bone.parent is not None and bone.parent.name == name
 
 
 def _carrier(laid: Laid, name: str) -> str:
+    """The bone of the rig that a shape bone goes along with."""
     while name in laid.shapes:
         name = laid.above[name]
     return name
@@ -109,7 +109,7 @@ def _add_bones(armature, laid: Laid) -> dict[str, str]:
             shape.head, shape.tail = head, tail
         for name in laid.names:
             bone, over = bones[name], laid.above.get(name)
-            hung = over is not None and _leads(bone, _carrier(laid, over))
+            hung = over is not None and _hangs_from(bone, _carrier(laid, over))
             joints[name] = slider_rig.free_name(slider_rig.JOINT, name, bones.keys())
             joint = slider_rig.like(bones, joints[name], name)
             joint.use_deform, joint.parent = False, bones[over] if hung else bone.parent

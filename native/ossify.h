@@ -803,8 +803,9 @@ OSSIFY_API void ossify_default_compression(ossify_compression *compression);
  *
  * In: a whole rig, whatever `given` says, here with any number of influences up to its bones. Out: the layers, and the
  * rig as it came unless `refine` is set; without virtual bones the rig has dense weights, for which it needs room.
- * Weights that are held are not looked at. `settings` gives bone_kind and rest_mode for `refine`, memory, threads and
- * watcher. info has what the layers replay. Memory: 24 bytes a vertex and bone, 80 a pair of bones. */
+ * Weights that are held are not looked at; transforms that are held stay when masters are refined. `settings` gives
+ * bone_kind and rest_mode for `refine`, memory, threads and watcher. info has what the layers replay. Memory: 24 bytes
+ * a vertex and bone, 80 a pair of bones. */
 OSSIFY_API int64_t ossify_compress(const ossify_poses *poses, const ossify_settings *settings,
                                    ossify_rig *rig, const ossify_compression *compression,
                                    ossify_layers *layers, ossify_info *info);

@@ -295,7 +295,8 @@ def _finish(
     options = _chosen(options, solved)
     layers = None
     if options.virtual_bones:
-        layers = yield from layering.solve(motion, solved.rig, solved.skeleton, options)
+        bones, layers = yield from layering.solve(motion, solved.rig, solved.skeleton, options)
+        solved = solved._replace(rig=bones)
         clock.lap("virtual bones")
     given = motion, solved.rig, options, solved.skeleton, solved.mirror, solved.helps, plan
     built = yield from each("Building", build(*given))

@@ -51,7 +51,7 @@ def _rotation(axis: np.ndarray, angle: float) -> np.ndarray:
     return np.eye(3) + math.sin(angle) * cross + (1 - math.cos(angle)) * cross @ cross
 
 
-def turned(heads: np.ndarray, axes: np.ndarray, parents: np.ndarray) -> np.ndarray:
+def turned(heads: np.ndarray, axes: np.ndarray, parents: np.ndarray, angle: float = _TURN) -> np.ndarray:
     """[2 b][b][4][4] each bone turned about its head [b][3] and two axes [b][2][3], with all that hang from
     it"""
     below = [[b] for b in range(len(heads))]
@@ -62,7 +62,7 @@ def turned(heads: np.ndarray, axes: np.ndarray, parents: np.ndarray) -> np.ndarr
     found = np.tile(np.eye(4), (2 * len(heads), len(heads), 1, 1))
     for b, head in enumerate(heads):
         for side in range(2):
-            turn = _rotation(axes[b, side] / np.linalg.norm(axes[b, side]), _TURN)
+            turn = _rotation(axes[b, side] / np.linalg.norm(axes[b, side]), angle)
             found[2 * b + side, below[b], :3, :3] = turn
             found[2 * b + side, below[b], :3, 3] = head - turn @ head
     return found

@@ -21,16 +21,21 @@ def begin(
     triangles: np.ndarray,
     wish: native.Compression,
     threads: int = 0,
+    bone_kind: str = "rigid",
+    held: np.ndarray | None = None,
 ) -> native.Job:
-    """dense [v][b] of sum 1, transforms [f][b][4][4], frames [f][v][3] that shall be met"""
+    """dense [v][b] of sum 1, transforms [f][b][4][4], frames [f][v][3] that shall be met; held [f]: where
+    masters stay when they are solved along"""
     bones = weights.strongest(dense)
+    stay = None if held is None else np.repeat(held[:, None], dense.shape[1], axis=1).astype(np.uint8)
     rig = native.Rig(
         np.ascontiguousarray(transforms[:, :, :3]),
         bones.astype(np.int32),
         weights.at(dense, bones).astype(np.float32),
         np.ascontiguousarray(rest, np.float32),
+        held_transforms=stay,
     )
-    settings = native.Settings(threads=threads)
+    settings = native.Settings(threads=threads, bone_kind=bone_kind, rest_mode="fixed")
     return native.Job.start(native.compress, rig.rest, frames, triangles, rig, wish, settings)
 
 

@@ -51,6 +51,7 @@ typedef struct Round {
     Layers *layers;
     const int *before; /* [v][influences] atoms before the round */
     int backwards;
+    double spare; /* of E that a vertex gives for fewer virtual bones */
     CoefficientsRoom *room;
 } Round;
 
@@ -385,6 +386,58 @@ static void update_chunk(void *user, int task, int worker) {
     }
 }
 
+/* The blend without the one that it misses least */
+static Blend without_one(const Choice *choice, const Blend *blend, int affine) {
+    Blend best = {.error = INFINITY};
+    for (int gone = 0; gone < blend->count; gone++) {
+        int at[MOST_CANDIDATES], left = 0;
+        double alpha[MOST_CANDIDATES];
+        for (int i = 0; i < blend->count; i++) {
+            if (i != gone) {
+                at[left] = blend->at[i];
+                alpha[left++] = 1.0 / (blend->count - 1);
+            }
+        }
+        const Blend other = solve_few(choice, left, at, alpha, left, affine);
+        best = other.error < best.error ? other : best;
+    }
+    return best;
+}
+
+static void thin_vertex(const Round *round, int v, const CoefficientsRoom *room) {
+    Layers *layers = round->layers;
+    const int *own = layers->atom + (size_t)v * (size_t)layers->influences;
+    Choice choice = {0};
+    for (int i = 0; i < layers->influences && own[i] >= 0; i++) {
+        meet(&choice, own[i], room->met);
+    }
+    choice.own = choice.count;
+    look(round->target, layers, v, room, &choice);
+    Blend best = keep_own(&choice, layers->affine);
+    const double most = fmin(best.error, as_it_is(&choice, layers, v)) + round->spare;
+    while (best.count > 1) {
+        const Blend fewer = without_one(&choice, &best, layers->affine);
+        if (!(fewer.error <= most)) {
+            break;
+        }
+        best = fewer;
+    }
+    if (best.error <= most) {
+        store(&choice, &best, v, layers);
+    }
+}
+
+static void thin_chunk(void *user, int task, int worker) {
+    const Round *round = user;
+    const int next = (task + 1) * ROUND_CHUNK;
+    for (int v = task * ROUND_CHUNK; v < next && v < round->layers->vertices; v++) {
+        if (worker == 0 && v % 64 == 0) {
+            call_poll(round->call, -1);
+        }
+        thin_vertex(round, v, &round->room[worker]);
+    }
+}
+
 int coefficients_room(Arena *arena, const Target *target, int atoms, CoefficientsRoom *room) {
     const size_t k = (size_t)target->bones;
     room->h = arena_take(arena, k * k, sizeof(double));
@@ -459,4 +512,15 @@ double coefficients_update(Call *call, const Target *target, const Graph *graph,
     }
     arena_return(&call->arena, mark);
     return made && !call_poll(call, -1) ? fmax(layers_squared(layers), 0) : -1; /* rounding may leave less */
+}
+
+int coefficients_thin(Call *call, const Target *target, double spare, Layers *layers) {
+    ArenaPiece *mark = arena_mark(&call->arena);
+    Round all = {.call = call, .target = target, .layers = layers, .spare = spare};
+    const int made = make_rooms(&all);
+    if (made) {
+        parallel_run(call->pool, (layers->vertices + ROUND_CHUNK - 1) / ROUND_CHUNK, thin_chunk, &all);
+    }
+    arena_return(&call->arena, mark);
+    return made && !call_poll(call, -1);
 }

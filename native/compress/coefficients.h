@@ -18,6 +18,9 @@ double coefficients_best(const Target *target, const Layers *layers, int v, cons
                          int count, const int *atom, int most, int *best, double *share);
 /* One round over all vertices, odd rounds backwards. Returns the squared error, or -1 when the call must end. */
 double coefficients_update(Call *call, const Target *target, const Graph *graph, int round, Layers *layers);
+/* Every vertex leaves out, one by one, virtual bones without which its E, blended anew, rises by `spare` in all at most.
+ * 0 when the call must end. */
+int coefficients_thin(Call *call, const Target *target, double spare, Layers *layers);
 /* E of one vertex as it is, from its definition in the target. */
 double coefficients_error(const Target *target, const Layers *layers, int v, double *h, double *w);
 

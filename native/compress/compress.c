@@ -42,6 +42,8 @@ static const double ROUND_FLAT = 3e-3;      /* of the squared error: a smaller f
 static const double LAST_ROUND_FLAT = 3e-4; /* and the last rounds */
 static const double AIMED = 0.5;            /* of what a tolerance seems to take: each round saves some */
 static const double LEAST_RATE = 0.25;      /* of Delta by the count */
+static const double SPARED_MASTERS = 0.03;  /* of the squared error, for fewer masters of virtual bones */
+static const double SPARED_BONES = 0.01;    /* and for fewer virtual bones of vertices */
 static const double GROWN_ON_WEIGHTS = 0.5; /* of the virtual bones, when poses are to be met */
 
 typedef struct Work {
@@ -185,6 +187,15 @@ static int refine_layers(Work *work) {
     return 1;
 }
 
+/* What is hardly there costs as much to play as what counts. */
+static int thin(Work *work, const Target *target) {
+    Layers *layers = &work->layers;
+    const double error = layers_squared(layers);
+    return work->wish->tolerance > 0 || layers->count == 0 ||
+           (dictionary_thin(work->call, target, SPARED_MASTERS * error / layers->count, layers) &&
+            coefficients_thin(work->call, target, SPARED_BONES * error / layers->vertices, layers));
+}
+
 static int solve_layers(Work *work) {
     const ossify_compression *wish = work->wish;
     const int vertices = work->problem.vertices;
@@ -210,7 +221,7 @@ static int solve_layers(Work *work) {
         }
     }
     return grow_to(work, last, most) && make_last_rounds(work, last, most) &&
-           (!wish->refine || refine_layers(work));
+           (!wish->refine || refine_layers(work)) && thin(work, last);
 }
 
 /* ---- dense weights ---- */

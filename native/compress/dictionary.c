@@ -33,9 +33,9 @@ typedef struct Followers {
 } Followers;
 
 typedef struct Room {
-    double *h, *linear, *d, *best, *w; /* [bones][bones], then [bones] each */
-    double *beside;                    /* [bones][terms] sum_l Phi^l d_l */
-    uint8_t *barred;                   /* [bones] */
+    double *h, *linear, *d, *best, *w, *kept; /* [bones][bones], then [bones] each */
+    double *beside;                           /* [bones][terms] sum_l Phi^l d_l */
+    uint8_t *barred;                          /* [bones] */
     ConvexRoom convex;
 } Room;
 
@@ -44,8 +44,9 @@ typedef struct Update {
     const Target *target;
     Layers *layers;
     Followers followers;
-    int *order; /* [count] virtual bones, colour by colour */
-    int begin;  /* of the colour at hand */
+    int *order;   /* [count] virtual bones, colour by colour */
+    int begin;    /* of the colour at hand */
+    double spare; /* of E that each gives for fewer masters; 0: none gives any, and all are looked for anew */
     Room *room;
 } Update;
 
@@ -332,6 +333,48 @@ static double value_now(const Update *update, int a, const Room *room) {
     return convex_ls_value(update->target->bones, room->h, room->linear, room->w);
 }
 
+/* d without the master that it misses least, the others blended anew; its value */
+static double without_one(const Update *update, double near, const Room *room, double *d) {
+    const int n = update->target->bones;
+    double least = INFINITY;
+    memcpy(room->w, d, (size_t)n * sizeof *d);
+    for (int gone = 0; gone < n; gone++) {
+        if (room->w[gone] == 0) {
+            continue;
+        }
+        memcpy(room->best, room->w, (size_t)n * sizeof *d);
+        for (int b = 0; b < n; b++) {
+            room->barred[b] = room->w[b] == 0;
+        }
+        remove_master(n, gone, room->best, room->barred);
+        const double value =
+            convex_ls(n, room->h, room->linear, near, room->barred, room->best, &room->convex);
+        if (value < least) {
+            least = value;
+            memcpy(d, room->best, (size_t)n * sizeof *d);
+        }
+    }
+    return least;
+}
+
+/* From what it has: fewer masters, as long as the value rises by `spare` in all at most. */
+static double thin_masters(const Update *update, int a, double near, const Room *room, double *d) {
+    const int n = update->target->bones;
+    start_from(update->layers, a, n, d);
+    double value = blend_masters(update, near, 0, room, d);
+    const double most = value + update->spare;
+    while (count_used(n, d) > 1) {
+        memcpy(room->kept, d, (size_t)n * sizeof *d);
+        const double fewer = without_one(update, near, room, d);
+        if (!(fewer <= most)) {
+            memcpy(d, room->kept, (size_t)n * sizeof *d);
+            break;
+        }
+        value = fewer;
+    }
+    return value;
+}
+
 static void update_atom(void *user, int task, int worker) {
     const Update *update = user;
     const Target *target = update->target;
@@ -352,6 +395,12 @@ static void update_atom(void *user, int task, int worker) {
         trace += room->h[(size_t)b * (size_t)n + (size_t)b];
     }
     const double near = NEAR_BLEND * trace / n + 1e-300, now = value_now(update, a, room);
+    if (update->spare > 0) {
+        if (thin_masters(update, a, near, room, room->d) <= now + update->spare) {
+            layers_add(update->layers, a, room->d, n);
+        }
+        return;
+    }
     const double value = target->terms == 1 ? project_masters(update, phi[0], near, room, room->d)
                                             : search_masters(update, a, near, room, room->d);
     if (value < now - WORTH_BLEND * (fabs(now) + trace / n)) {
@@ -366,23 +415,24 @@ static int make_rooms(Update *update) {
     for (size_t w = 0; w < workers && !arena->failed; w++) {
         Room *room = &update->room[w];
         room->h = arena_take(arena, k * k, sizeof(double));
-        room->linear = arena_take(arena, 4 * k, sizeof(double));
+        room->linear = arena_take(arena, 5 * k, sizeof(double));
         room->beside = arena_take(arena, k * (size_t)update->target->terms, sizeof(double));
         room->barred = arena_take(arena, k, 1);
         if (convex_ls_room(arena, (int)k, &room->convex)) {
             room->d = room->linear + k;
             room->best = room->d + k;
             room->w = room->best + k;
+            room->kept = room->w + k;
         }
     }
     return !arena->failed;
 }
 
-int dictionary_update(Call *call, const Target *target, Layers *layers) {
+static int update_all(Call *call, const Target *target, double spare, Layers *layers) {
     Arena *arena = &call->arena;
     ArenaPiece *mark = arena_mark(arena);
     const size_t count = (size_t)layers->count;
-    Update update = {.call = call, .target = target, .layers = layers};
+    Update update = {.call = call, .target = target, .layers = layers, .spare = spare};
     update.order = arena_take(arena, count, sizeof(int));
     int *colour = arena_take(arena, count, sizeof(int)), *seen = arena_take(arena, count + 1, sizeof(int)),
         *end = arena_take(arena, count + 1, sizeof(int));
@@ -395,4 +445,12 @@ int dictionary_update(Call *call, const Target *target, Layers *layers) {
     }
     arena_return(arena, mark);
     return made && !call_poll(call, -1);
+}
+
+int dictionary_update(Call *call, const Target *target, Layers *layers) {
+    return update_all(call, target, 0, layers);
+}
+
+int dictionary_thin(Call *call, const Target *target, double spare, Layers *layers) {
+    return spare > 0 && !layers->affine ? update_all(call, target, spare, layers) : 1;
 }

@@ -12,6 +12,7 @@ import scenes
 from chain import converted, curves
 from ossify.base.refusal import Refusal
 from ossify.base.steps import run
+from ossify.convert import layering
 from ossify.edit import bone_merge, painting
 from ossify.files import bake, inputs, outputs
 from ossify.options import options
@@ -56,6 +57,16 @@ def test_with_any_skeleton(chosen):
     roles_now = roles.of(result.armature)
     assert {roles_now[name] for name in virtual_bones.masters_of(result.armature)} == {roles.DEFORM}
     assert roles.root_of(result.armature) == "Root"
+
+
+def test_bones_without_joints_are_solved_along(monkeypatch):
+    body = scenes.creature(frames=8)[0]
+    chosen = {"bones": 6, "virtual_bones": 30, "hide_source": False}
+    loose, tied = (converted(body, **chosen, skeleton=kind) for kind in ("HIERARCHY", "ARTICULATED"))
+    monkeypatch.setattr(layering, "_LOOSE", ())
+    first, same = (converted(body, **chosen, skeleton=kind) for kind in ("HIERARCHY", "ARTICULATED"))
+    assert loose.report.rms < 0.97 * first.report.rms
+    assert tied.report.rms == same.report.rms
 
 
 def test_a_rig_just_made_has_not_changed_nor_when_they_are_removed():

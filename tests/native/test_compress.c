@@ -387,6 +387,34 @@ TEST(blends_of_virtual_bones_are_near_their_optimum) {
     }
 }
 
+/* A vertex that follows two virtual bones would miss either by more than a little of the mean error. */
+TEST(what_is_hardly_there_is_left_out) {
+    for (int64_t source = 0; source < 2; source++) {
+        Scene s;
+        double all = 0, w[MASTERS], slope[MASTERS];
+        int twice = 0;
+        test_case("source %d", (int)source);
+        scene_open(&s, 24, 2, source);
+        scene_solve(&s);
+        for (int64_t v = 0; v < s.made.poses.vertex_count; v++) {
+            blend_of(&s, v, w);
+            all += error_of(&s, v, w, slope);
+        }
+        const double little = 0.009 * all / (double)s.made.poses.vertex_count;
+        for (int64_t v = 0; v < s.made.poses.vertex_count && !test_failed(); v++) {
+            blend_of(&s, v, w);
+            const double error = error_of(&s, v, w, slope);
+            const int32_t *own = s.layers.influence_bones + 2 * v;
+            for (int i = 0; i < 2 && own[1] >= 0; i++, twice++) {
+                masters_of(&s, own[i], w);
+                CHECK(error_of(&s, v, w, slope) > error + little);
+            }
+        }
+        CHECK(twice > 0);
+        scene_close(&s);
+    }
+}
+
 /* Of all blends of at most three masters, by trying every three: the squared distance from x of the nearest. */
 static double nearest_of_three(const double *x) {
     double least = INFINITY;

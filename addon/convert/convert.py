@@ -19,6 +19,7 @@ from .. import native
 from ..base.handles import Handle, Place
 from ..base.refusal import Refusal
 from ..base.steps import Clock, Step, each, share_of, watch
+from ..base.surface import vertex_areas
 from ..motion import clips
 from ..motion.capture import Motion
 from ..native import animator
@@ -28,7 +29,7 @@ from ..record import memory
 from ..record.rig_record import remember
 from ..rig import report, standing
 from ..rig.build import Built, build, discard, hand_over, present
-from ..skeleton import idle, joints, placement, rooting
+from ..skeleton import helpers, idle, joints, limbs, mirror, placement, rooting
 from ..skeleton.mirror import Mirror
 from . import apart, character, layering, subjects
 from .correct import correct
@@ -164,6 +165,7 @@ def _solve(motion: Motion, options: Options, now: int) -> Generator[Step, None, 
     if found.character is not None:
         rig, skeleton, roles, info, free, _ = found.character
         _note_plane(motion, options, skeleton.mirrors)
+        skeleton = helpers.rehung(rig, skeleton, roles == animator.HELPER)
         return Solved(rig, skeleton, info, free, None, roles)
     if found.pieces is not None:
         motion.notes.append(found.why)
@@ -255,6 +257,13 @@ _FOREIGN_WORDS = (
 )
 
 
+def _shares_below(motion: Motion, rig: native.Rig, roles: np.ndarray, skeleton) -> np.ndarray:
+    """[core] of the surface, what each bone of a core and all that hangs from it moves"""
+    areas, helps = vertex_areas(rig.rest, motion.triangles), roles == animator.HELPER
+    moved = areas @ helpers.led(rig.dense_weights().astype(np.float64), skeleton.parents, helps)
+    return limbs.masses_below(skeleton.parents[: len(moved)], moved / max(moved.sum(), 1e-30))
+
+
 def _watch_over(
     built: Built, motion: Motion, solved: Solved, measured: report.Report
 ) -> Generator[Step, None, None]:
@@ -267,12 +276,16 @@ def _watch_over(
     core = slice(len(built.skeleton.parents))
     columns = {name: getattr(seen, name)[core] for name in seen._fields[:7]}
     measured.conduct = seen._replace(**columns)
-    others = measured.conduct.foreign  # what hangs from the root hangs from the body
-    foreign = (others >= 0) & (others != built.skeleton.root) & (seen.limb_count >= _LIMBS)
-    hangs = foreign[built.skeleton.parents] & (built.skeleton.parents >= 0)  # from another that is told of
-    for b in np.flatnonzero(foreign & ~hangs):
-        names = {"bone": built.bones[b], "other": built.bones[seen.foreign[b]]}
-        measured.notes.append(_FOREIGN_WORDS.format(**names))
+    skeleton, others = built.skeleton, measured.conduct.foreign.copy()
+    others[others == skeleton.root] = -1  # what hangs from the root hangs from the body
+    if seen.limb_count < _LIMBS:
+        others[:] = -1
+    aside = mirror.lopsided(skeleton, _shares_below(motion, solved.rig, roles, solved.skeleton))
+    others[aside] = skeleton.parents[aside]
+    for b in np.flatnonzero(others >= 0):
+        if not any(others[up] >= 0 for up in limbs.above(skeleton.parents, b)):  # that is told of first
+            names = {"bone": built.bones[b], "other": built.bones[others[b]]}
+            measured.notes.append(_FOREIGN_WORDS.format(**names))
 
 
 def _make(place: Place, handles: list[Handle], options: Options) -> Generator[Step, None, _Made]:

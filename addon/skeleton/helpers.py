@@ -11,7 +11,8 @@ import itertools
 
 import numpy as np
 
-from ..native import Skeleton
+from ..base.surface import diagonal
+from ..native import Rig, Skeleton
 from .placement import Bones
 
 _STUB = 0.25  # of its leader's
@@ -25,6 +26,41 @@ def core_of(skeleton: Skeleton, helps: np.ndarray) -> Skeleton:
     }
     mirrors = skeleton.mirrors[:count]
     return skeleton._replace(**lists, mirrors=np.where(mirrors < count, mirrors, -1).astype(np.int32))
+
+
+def _apart(rig: Rig, one: int, other: int, moments: np.ndarray) -> float:
+    """sum_f,v w_v |(T_one - T_other) p_v|^2, moments [4][4] = sum_v w_v p_v p_v^T"""
+    between = rig.transforms[:, one, :3].astype(np.float64) - rig.transforms[:, other, :3]
+    return float(np.einsum("fij,jk,fik->", between, moments, between))
+
+
+def _to_leader(rig: Rig, b: int, leader: int, joint: np.ndarray) -> tuple[float, float]:
+    """Root mean square angle, and drift of the joint in percent of the size, as a skeleton has them."""
+    own, above = (rig.transforms[:, bone, :3].astype(np.float64) for bone in (b, leader))
+    cosines = (np.einsum("fij,fij->f", own[..., :3], above[..., :3]) - 1) / 2
+    gaps = (own - above) @ np.append(joint, 1.0)
+    drift = np.sqrt((gaps**2).sum(axis=1).mean()) * 100 / (diagonal(rig.rest) or 1.0)
+    return float(np.sqrt((np.arccos(np.clip(cosines, -1, 1)) ** 2).mean())), float(drift)
+
+
+def rehung(rig: Rig, skeleton: Skeleton, helps: np.ndarray) -> Skeleton:
+    """The skeleton with each helper below the bone of the core that shares most of the skin with it, if it
+    moves more like that one than like its leader: else who turns a jaw turns the brow, too. helps [b]
+
+    What the bones do is the same, since a helper goes where it likes; only what it goes along with is not.
+    """
+    count = int((~helps).sum())
+    dense, points = rig.dense_weights().astype(np.float64), np.ones((len(rig.rest), 4))
+    points[:, :3] = rig.rest
+    parents, angles, drifts = (getattr(skeleton, name).copy() for name in ("parents", "angles", "drifts"))
+    for b in np.flatnonzero(helps):
+        shared = dense[:, b] @ dense[:, :count]
+        best, leader = int(shared.argmax()), parents[b]
+        moments = (points * dense[:, b, None]).T @ points
+        if shared[best] > shared[leader] and _apart(rig, b, best, moments) < _apart(rig, b, leader, moments):
+            parents[b] = best
+            angles[b], drifts[b] = _to_leader(rig, b, best, skeleton.joints[b])
+    return skeleton._replace(parents=parents, angles=angles, drifts=drifts)
 
 
 def joined(skeleton: Skeleton, leaders: np.ndarray, heads: np.ndarray) -> Skeleton:

@@ -52,15 +52,18 @@ class Region:
         return cls(points, ruled, middles, np.sqrt(np.maximum(squares, 0)), mass)
 
 
+def above(parents: np.ndarray, b: int) -> list[int]:
+    """The bones that one hangs from, the next first."""
+    found, up = [], int(parents[b])
+    while up >= 0:
+        found.append(up)
+        up = int(parents[up])
+    return found
+
+
 def depths(parents: np.ndarray) -> np.ndarray:
     """[b] how many bones are above each"""
-    result = np.zeros(len(parents), int)
-    for b in range(len(parents)):
-        up = parents[b]
-        while up >= 0:
-            result[b] += 1
-            up = parents[up]
-    return result
+    return np.array([len(above(parents, b)) for b in range(len(parents))], int)
 
 
 # ---- chains
@@ -220,14 +223,24 @@ def _tails(skeleton: Skeleton, leading: np.ndarray, chains, region: Region, size
     return tails
 
 
+def _root_way(b: int, skeleton: Skeleton, lead: int, tail: np.ndarray, region: Region) -> np.ndarray:
+    """From the tail of a root to its head: toward the joints of what else hangs from it on the side of its
+    own origin, as a chest goes up to the shoulders and the neck, else toward that origin."""
+    origin, joints = skeleton.joints[b] - tail, skeleton.joints - tail
+    others = np.flatnonzero((skeleton.parents == b) & (np.arange(len(joints)) != lead))
+    near = _AT_JOINT * region.spreads[b]
+    if len(others) and np.linalg.norm(origin) > near:
+        beside = others[joints[others] @ origin > 0]
+        others = beside if len(beside) else others[:0]
+    way = joints[others].mean(axis=0) if len(others) else origin
+    if skeleton.plane is not None and skeleton.mirrors[b] == b:
+        way = _across(way, skeleton.plane[:3])
+    return unit(way if np.linalg.norm(way) > near else origin, (0, 0, -1))
+
+
 def _root_head(b: int, skeleton: Skeleton, lead: int, tail: np.ndarray, region: Region, size) -> np.ndarray:
     """A root has no joint: its bone begins where what it moves does, seen from the tail."""
-    origin = skeleton.joints[b]
-    others = np.flatnonzero((skeleton.parents == b) & (np.arange(len(skeleton.parents)) != lead))
-    way = origin - tail
-    if np.linalg.norm(way) <= _AT_JOINT * region.spreads[b] and len(others):
-        way = skeleton.joints[others].mean(axis=0) - tail
-    way = unit(way, (0, 0, -1))
+    way = _root_way(b, skeleton, lead, tail, region)
     rows = np.flatnonzero(region.rule[:, b])
     reach = _farthest(tail, way, region.points[rows], region.rule[rows, b]) if len(rows) else 0.0
     return tail + np.clip(reach, SHORTEST * size, LONGEST * size) * way

@@ -11,6 +11,7 @@ from .placement import Bones, unit
 
 _UPRIGHT = 0.5  # sine of the angle from which on a plane's normal does not go from side to side
 _ALONG = 0.7  # of a bone's length: what is left of it in the plane of the mirror
+_BURDEN = 0.25  # of the body: no limb carries as much that its mirror image does not
 
 
 class Mirror(NamedTuple):
@@ -110,3 +111,17 @@ def pieces(skeleton: Skeleton, chains: list[list[int]]) -> Pieces:
     of_bone = {b: i for i, piece in enumerate(cut) for b in piece}
     pairs = {of_bone[b]: of_bone[int(images[b])] for b in number}
     return Pieces(cut, {i: other for i, other in pairs.items() if i != other}, images)
+
+
+def lopsided(skeleton: Skeleton, below: np.ndarray) -> np.ndarray:
+    """[b] whether it hangs from one bone of a pair, and nothing like it from the other, with more of the body
+    than a limb carries: hindquarters that hang from a foreleg. below [b]: shares, of all that hangs there"""
+    images, parents = (
+        np.append(skeleton.mirrors, -1),
+        skeleton.parents,
+    )  # -1 has no image, nor has what is none
+    above = images[parents]
+    paired = (above >= 0) & (above != parents)
+    own = images[np.arange(len(parents))]
+    alike = (own >= 0) & (np.append(parents, -1)[own] == above)
+    return paired & ~alike & (below > _BURDEN)

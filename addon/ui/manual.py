@@ -1,5 +1,5 @@
-"""The manual: a page that comes with the extension. F1 over a button of Ossify's, or *Online Manual* in its
-menu, opens the part that tells about it."""
+"""The manual: a page that comes with the extension. F1 over a button or a setting of Ossify's, or *Online
+Manual* in its menu, opens the part that tells about it."""
 
 from pathlib import Path
 
@@ -8,22 +8,44 @@ from bpy.props import StringProperty
 
 from .chosen import allowed
 
-# operator, without "ossify.": the anchor of its part; the others are told about from the beginning
-TOPICS = {
-    "adopt": "your-own-armature",
-    "switch_controls": "your-own-armature",
-    "bake": "back-to-a-cache",
-    "convert": "the-first-five-minutes",
-    "convert_again": "the-first-five-minutes",
-    "export": "export",
-    "preset": "which-mesh-which-preset",
-    "preset_add": "which-mesh-which-preset",
-    "refit": "edit-and-refit",
-    "select_worst": "report-and-heat-map",
-    "track": "later-track-motion",
-    "unwrap": "unwrap-for-motion",
-    "update_skeleton": "skeleton",
-    "compress_weights": "virtual-bones",
+_SKELETON = ("wish", "make_root", "forget_wishes", "update_skeleton")
+_BY_MOTION = (
+    *("merge_bones", "split_bone", "add_bone", "remove_useless", "remove_found"),
+    *("smooth_weights", "prune_weights", "mirror_weights", "transfer_weights"),
+)
+# the anchor of a part, and the operators that it tells about, without "ossify."; others: the beginning
+_PARTS = {
+    "the-first-five-minutes": ("convert", "convert_again"),
+    "which-mesh-which-preset": ("preset", "preset_add"),
+    "bones": ("root_at_cursor",),
+    "skeleton": _SKELETON,
+    "report-and-heat-map": ("select_worst", "go_to_frame", "show_source"),
+    "export": ("export",),
+    "for-an-engine": ("export_engine",),
+    "edit-and-refit": ("refit", "look_for_changes", "hold", "release_all"),
+    "put-back": ("put_back",),
+    "bones-and-weights-by-the-motion": _BY_MOTION,
+    "virtual-bones": ("compress_weights", "remove_virtual_bones", "key_virtual_bones"),
+    "correctives": ("add_correctives", "remove_correctives"),
+    "keep-volume": ("add_keep_volume", "remove_keep_volume", "rebind_keep_volume"),
+    "later-track-motion": ("track", "preview", "play_clip"),
+    "fit-rig-to-meshes": ("fit_rig",),
+    "body-sliders": ("body_sliders", "reset_body", "random_body", "find_body"),
+    "body-bones": ("body_bones",),
+    "your-own-armature": ("adopt", "switch_controls"),
+    "unwrap-for-motion": ("unwrap", "show_stretch"),
+    "back-to-a-cache": ("bake",),
+}
+TOPICS = {operator: anchor for anchor, operators in _PARTS.items() for operator in operators}
+# the same of settings, by the class that holds them
+SETTINGS = {
+    "OssifySettings": "settings",
+    "OssifyAdopt": "your-own-armature",
+    "OssifyBake": "back-to-a-cache",
+    "OssifyRefit": "edit-and-refit",
+    "OssifyRig": "report-and-heat-map",
+    "OssifyTrack": "later-track-motion",
+    "OssifyVirtual": "virtual-bones",
 }
 
 
@@ -39,7 +61,9 @@ def _map():
     found = page()
     prefix = "" if found is None else found.as_uri()
     topics = [(f"bpy.ops.ossify.{name}", f"#{anchor}") for name, anchor in TOPICS.items()]
-    return prefix, (*topics, ("bpy.ops.ossify.*", ""))
+    # Blender compares in lower case
+    settings = [(f"bpy.types.{name.lower()}.*", f"#{anchor}") for name, anchor in SETTINGS.items()]
+    return prefix, (*topics, *settings, ("bpy.ops.ossify.*", ""))
 
 
 class OSSIFY_OT_manual(bpy.types.Operator):

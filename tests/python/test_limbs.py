@@ -201,3 +201,24 @@ def test_a_bone_does_not_end_at_a_small_part_inside_of_what_it_moves(share):
     )
     leading = limbs.leads(skeleton, limbs.Region.of(points, dense, np.empty((0, 3), int)), 0.01)
     assert leading.tolist() == [1, -1 if share < 1 else 2, -1]
+
+
+CHEST = np.concatenate([rod((0, 0, 1), (0, 0, 1.8)), rod((0.3, 0, 1.2), (1.2, 0, 1.5), 0.3)])
+AROUND = [
+    rod((0, 0, 0), (0, 0, 1)),
+    rod((0.3, 1, 1.7), (0.3, 2, 1.7)),
+    rod((-0.3, -1, 1.7), (-0.3, -2, 1.7)),
+    rod((0, -0.5, 0.5), (0, -0.5, -1)),
+]
+
+
+@pytest.mark.parametrize("leg", [0, 3], ids=["of the pelvis", "of the chest"])
+def test_a_chest_goes_up_to_the_shoulders_though_it_has_a_front(leg):
+    """Also if a leg hangs from it, beyond its tail."""
+    origin = CHEST.mean(axis=0)
+    joints = [origin, (0, 0, 1), (0.3, 1, 1.7), (-0.3, -1, 1.7), (0, -0.5, 0.5)]
+    bones, leading = laid(skeleton_of([-1, 0, 0, 0, 1 if leg == 0 else 0], joints), [CHEST, *AROUND])
+    assert leading[0] == 1
+    assert bones.tails[0] == pytest.approx([0, 0, 1], abs=1e-6)
+    way = (bones.heads[0] - bones.tails[0]) / np.linalg.norm(bones.heads[0] - bones.tails[0])
+    assert way == pytest.approx([0, 0, 1], abs=0.05)

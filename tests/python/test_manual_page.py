@@ -65,9 +65,12 @@ def test_no_marks_of_the_source_are_left(read):
     assert not re.search(r"^\s*\|", words, re.MULTILINE)
 
 
-def test_what_the_buttons_open_is_there(read):
+def test_what_the_buttons_and_the_settings_open_is_there(read):
     tree = ast.parse((ROOT / "addon" / "ui" / "manual.py").read_text(encoding="utf-8"))
-    topics = next(
-        node.value for node in tree.body if isinstance(node, ast.Assign) and node.targets[0].id == "TOPICS"
-    )
-    assert set(ast.literal_eval(topics).values()) <= read.anchors
+    values = {
+        node.targets[0].id: node.value
+        for node in tree.body
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+    }
+    parts = [ast.literal_eval(key) for key in values["_PARTS"].keys]
+    assert {*parts, *ast.literal_eval(values["SETTINGS"]).values()} <= read.anchors

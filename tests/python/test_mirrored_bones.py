@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from known_skeletons import skeleton_of
 from ossify.skeleton import mirror, placement
 
 PLANE = np.array([1.0, 0, 0, 0.5])  # x = 0.5
@@ -35,3 +36,19 @@ def test_left_is_toward_positive_x(normal):
     turned = mirror.Mirror(normal * PLANE, np.array([1, 0, 2, -1]))
     places = np.array([(2.0, 0, 0), (-1, 0, 0), (0.5, 0, 0), (3, 0, 0)])
     assert mirror.sides(turned, places) == [".L", ".R", "", ""]
+
+
+@pytest.mark.parametrize(
+    ("parents", "mirrors", "below", "which"),
+    [
+        ([-1, 0, 0, 1], [0, 2, 1, -1], [1, 0.6, 0.1, 0.5], [3]),  # half of the body on the left arm alone
+        ([-1, 0, 0, 1], [0, 2, 1, -1], [1, 0.2, 0.1, 0.1], []),  # a bag
+        ([-1, 0, 0, 1, 2], [0, 2, 1, 4, 3], [1, 0.45, 0.45, 0.3, 0.3], []),  # both carry as much
+        ([-1, 0, 0, 1], [0, 2, 1, 3], [1, 0.6, 0.1, 0.5], [3]),  # from the middle
+        ([-1, 0, 1, 2], [-1, -1, -1, -1], [1, 0.9, 0.8, 0.7], []),  # nothing is mirrored
+        ([-1, 0, 1, 2], [0, 1, 2, 3], [1, 0.9, 0.8, 0.7], []),  # a spine
+    ],
+)
+def test_what_hangs_from_one_of_a_pair_with_much_of_the_body(parents, mirrors, below, which):
+    skeleton = skeleton_of(parents, np.zeros((len(parents), 3)), mirrors=np.array(mirrors), plane=PLANE)
+    assert np.flatnonzero(mirror.lopsided(skeleton, np.array(below))).tolist() == which

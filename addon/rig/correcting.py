@@ -169,13 +169,18 @@ def _size(body: Body, count: int) -> str:
     return f"{size_words(size)}, as much as {counted(round(size / _BONE_BYTES / frames), 'bone')}"
 
 
+def _percent(info: native.Info, erms: float) -> str:
+    """An E_RMS in an artist's words; info is of the same rest."""
+    return f"{erms * info.rms_percent / info.erms if info.erms else 0.0:.3g} %"
+
+
 def _keyed(body: Body, rig: native.Rig, worth: native.Corrected, info: native.Info, why: str = "") -> Found:
     held = _held_count(body)
     names = named(worth.joints.tolist()[held:], body.bones)
     gains = ", ".join(f"{gain:.2g}" for gain in worth.gains[:5])
     note = (
-        f"{counted(held + len(names), 'corrective')}, keyed: E_RMS {info.erms:.3g}, {worth.bare_erms:.3g}"
-        f" without; without each the error would rise by {gains} % of the size."
+        f"{counted(held + len(names), 'corrective')}, keyed: error {info.rms_percent:.3g} % of the size,"
+        f" {_percent(info, worth.bare_erms)} without; without each the error would rise by {gains} %."
         f" {_size(body, held + len(names))}.{_held_words(body)}{why}"
     )
     shapes = Shapes(names, rig.fields[held:], rig.coefficients[:, held:])
@@ -191,8 +196,9 @@ def _driven(body: Body, found: tuple) -> Found:
     names = named(driven.joints.tolist(), body.bones)
     error = driven.whole_erms if driven.form == "whole" else driven.joints_erms
     note = (
-        f"{counted(len(names), 'corrective')}, driven by {_FORMS[driven.form]}: E_RMS {info.erms:.3g}."
-        f" On frames left out {error:.3g}, {driven.bare_erms:.3g} without, {driven.keyed_erms:.3g} if keyed:"
+        f"{counted(len(names), 'corrective')}, driven by {_FORMS[driven.form]}: error"
+        f" {info.rms_percent:.3g} % of the size. On frames left out {_percent(info, error)},"
+        f" {_percent(info, driven.bare_erms)} without, {_percent(info, driven.keyed_erms)} if keyed:"
         f" {100 * share_kept(driven):.0f} % of the gain. {_size(body, len(names))}.{_held_words(body)}"
     )
     bones = slice(len(body.bones))

@@ -13,7 +13,8 @@ import numpy as np
 
 from ..base.surface import diagonal, vertex_areas, vertex_normals
 
-_PATCH = 0.75  # agreement of normals from which on a region is a patch
+_PATCH = 0.75  # agreement of normals from which on a region is a patch;
+_BUMP = 0.5  # that of half a ball: from there on one among patches is, as a nose in a face
 _FACE, _HEAD = 0.55, 0.5  # mean agreement and share of the surface: patches on a bone that has as much of it
 _RULES = 0.5  # of the largest weight of a vertex: a bone with less does not rule it
 _BEYOND = 0.04  # share of a part's weight that lies beyond either end of its bone
@@ -49,8 +50,14 @@ def agreements(rest: np.ndarray, dense: np.ndarray, triangles: np.ndarray) -> np
 
 def moves_patches(rest: np.ndarray, dense: np.ndarray, triangles: np.ndarray) -> bool:
     """Whether the bones move patches of cloth, or of the skin of a head: there are no joints between them."""
-    shares = vertex_areas(rest, triangles) @ dense
-    mean = agreements(rest, dense, triangles)[shares > 0].mean()
+    return _are_patches(agreements(rest, dense, triangles), vertex_areas(rest, triangles) @ dense)
+
+
+def _are_patches(agreed: np.ndarray, shares: np.ndarray) -> bool:
+    """agreed, shares of the surface [b]"""
+    if not (shares > 0).any():
+        return False
+    mean = agreed[shares > 0].mean()
     return bool(mean > _PATCH or (mean > _FACE and shares.max() > _HEAD * shares.sum()))
 
 
@@ -131,6 +138,7 @@ def place(rest, dense, triangles, world=None) -> Bones:
     size, normals = diagonal(rest), vertex_normals(rest, triangles)
     areas, agreed = vertex_areas(rest, triangles), agreements(rest, dense, triangles)
     ruled, goals = rule(dense, areas), toward_core(points, dense, areas, world)
+    flat = _BUMP if _are_patches(agreed, areas @ dense) else _PATCH
     bones = Bones(*(np.zeros((dense.shape[1], *shape)) for shape in ((3,), (3,), (3,), (8, 3))))
     for b, column in enumerate(dense.T):
         rows = np.flatnonzero(column)
@@ -143,7 +151,7 @@ def place(rest, dense, triangles, world=None) -> Bones:
         spread = region - middle
         variance, axes = np.linalg.eigh((spread * weight[:, None]).T @ spread / weight.sum())  # rising
         bones.boxes[b] = box(region, axes)
-        if agreed[b] > _PATCH:
+        if agreed[b] > flat:
             head = middle
             across = np.sqrt(max(variance[1], 0.0))  # the pin of a long strip is not longer than it is wide
             tail = middle + unit(weight @ normals[rows], world[2]) * _PIN * across

@@ -322,9 +322,7 @@ class OSSIFY_PT_rig(Sidebar, bpy.types.Panel):
         layout = self.layout
         rig = rig_of(context).ossify
         column = layout.column(align=True)
-        words, error = _bone_words(rig_of(context)), f"{rig.rms:.3g} % of the size"
-        for line in [words, f"Error {error}"] if "helper" in words else [f"{words}, error {error}"]:
-            column.label(text=line)
+        column.label(text=f"Error {rig.rms:.3g} % of the size")
         column.label(text=f"Largest {rig.maximum:.3g} %, {rig.maximum / 100 * rig.size:.3g} units")
         if rig.normal_degrees:
             column.label(text=f"Surface: normals {rig.normal_degrees:.1f}° off")
@@ -367,6 +365,7 @@ class OSSIFY_PT_details(Sidebar, bpy.types.Panel):
 
     def draw(self, context):
         rig, column = rig_of(context).ossify, self.layout.column(align=True)
+        column.label(text=_bone_words(rig_of(context)))
         column.label(text=counted(rig.vertices, "vertex"))
         if rig.settings.skeleton != "NONE":
             column.label(text=f"Bones leave the body by {rig.excess_flight:.2g} %")

@@ -173,6 +173,7 @@ def test_a_conversion_has_them(kind):
     assert error(source, mesh) < 0.6 * plain
     assert armature.ossify.rms == pytest.approx(error(source, mesh), rel=0.02)
     assert "corrective" in armature.ossify.notes
+    assert "E_RMS" not in armature.ossify.notes
 
 
 def test_a_conversion_without_them_has_no_shape_key():

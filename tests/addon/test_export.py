@@ -131,11 +131,13 @@ def test_the_sidebar_has_few_figures_and_a_legend(rig):
     words = drawn(panel.OSSIFY_PT_rig)
     assert "E_RMS" not in words
     assert "keys kept" not in words
-    assert "of the size" in words
+    assert words.startswith(f"Error {rig.ossify.rms:.3g} % of the size Largest ")
     assert "Worst Frame" in words
+    assert "bones" not in words
     details = drawn(panel.OSSIFY_PT_details)
     assert "E_RMS" in details
     assert "keys kept" in details
+    assert f"{rig.ossify.bones} bones" in details
     assert "STRIP_COLOR" not in words
     rig.ossify.show_error = True
     top = panel.heat.top_error(panel.heat.meshes_of(rig))

@@ -113,3 +113,19 @@ def test_the_bone_of_a_body_without_neighbours_points_up():
     points, triangles = tube()
     bones = placement.place(points, np.ones((len(points), 1)), triangles)
     assert bones.tails[0][2] > bones.heads[0][2] + 0.5
+
+
+def test_a_nose_among_patches_has_a_pin_and_no_bone_across():
+    """On a body the same part is an end of a limb, and the bone runs through it."""
+    points, triangles = sheet(2.0, 2.0, 0.05)
+    aside = points[:, [0, 2]] - 1.0
+    height = np.sqrt(np.maximum(0.3**2 - (aside**2 * (1, 0.25)).sum(axis=1), 0))
+    points[:, 1] -= 1.2 * height
+    owners = 1 + (points[:, 0] // 0.501).astype(int) * 4 + (points[:, 2] // 0.501).astype(int)
+    dense = owned(np.unique(np.where(height > 0, 0, owners), return_inverse=True)[1])
+    assert 0.5 < placement.agreements(points, dense, triangles)[0] < 0.75
+    bones = placement.place(points, dense, triangles)
+    ways = bones.tails - bones.heads
+    ways /= np.linalg.norm(ways, axis=1, keepdims=True)
+    assert ways[0] == pytest.approx(ways[1:].mean(axis=0), abs=0.1)
+    assert abs(ways[0, 1]) > 0.99

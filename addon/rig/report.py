@@ -62,9 +62,7 @@ class Report:
     keys: int
     keys_if_every: int
     numbers: int  # of keys: values, and slopes of curves
-    keys_within: (
-        float | None
-    )  # share of vertices that keys left out move within the tolerance; None: none left out
+    keys_within: float | None  # share of vertices that keys left out move within a tolerance; None: none are
     tolerance: float
     rig_bytes: int
     shape_key_bytes: int

@@ -48,9 +48,7 @@ class Standing:
     names: list[str]  # of deform bones
     skin: Skin
     holds: Holds
-    transforms: (
-        np.ndarray | None
-    )  # [f][b][4][4] rest to frame, as Blender evaluates them; None: not asked for
+    transforms: np.ndarray | None  # [f][b][4][4] from rest, as Blender evaluates them; None: not asked for
     options: Options  # that it was made with
     heads: np.ndarray  # [b][3]
     above: np.ndarray  # [b] the bone that one hangs from; -1: from none that deforms

@@ -160,9 +160,7 @@ def test_a_rig_is_weighed_in_the_norm_that_sees_cracks(source):
     for fairness in (0.0, 10.0):
         measuring = report.Measuring(motion, rig, fairness)
         chain.drain(measuring.play(made))
-        strength = (
-            fairness * gaps.shape[1] / (200 * 2)
-        )  # few vertices a bone: an edge is long beside its patch
+        strength = fairness * gaps.shape[1] / (200 * 2)  # two bones of so few vertices
         expected = np.sqrt((squares + strength / neighbours * steps) / count)
         assert measuring.report(made, info, None).cost == pytest.approx(expected, rel=1e-3)
 

@@ -110,9 +110,11 @@ void people_read_weights(const ossify_rig *rig, People *people) {
             const int64_t at = v * rig->influences + i;
             const int known = i < rig->influences && rig->influence_bones[at] >= 0;
             people->bone[v * k + i] = known ? rig->influence_bones[at] : -1;
-            people->weight[v * k + i] = known ? (double)rig->influence_weights[at] : 0;
-            *(known && people_holds_group(people, rig->influence_bones[at]) ? &held : &sum) +=
-                people->weight[v * k + i];
+            const double w = known ? (double)rig->influence_weights[at] : 0;
+            const int is_held = known && people_holds_group(people, rig->influence_bones[at]);
+            people->weight[v * k + i] = w;
+            held += is_held ? w : 0;
+            sum += is_held ? 0 : w;
         }
         for (int i = 0; i < k; i++) {
             if (people->bone[v * k + i] >= 0 && !people_holds_group(people, people->bone[v * k + i])) {

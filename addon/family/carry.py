@@ -2,7 +2,7 @@
 
 The surface around a point carries it along, by the affine frame that subjects/local_frame.c has for joints:
 
-    g_v = exp(-|p_v - x|^2 / 2 sigma^2) area_v follows_v
+    g_v = (r / (|p_v - x|^2 + r))^4 area_v follows_v,   r = min_v |p_v - x|^2 / follows_v
     D = sum g (p - p^)(p - p^)',   C = sum g (q - q^)(p - p^)'
     x' = q^ + (C + e I)(D + e I)^-1 (x - p^),   e = EVEN tr D / 3 + FAR |x - p^|^2
 
@@ -17,8 +17,7 @@ import numpy as np
 
 from ..base.surface import diagonal, vertex_areas
 
-_SIGMA = 0.02  # diagonals
-_IN_SIGHT = 1e-12  # of what there is: else sigma is doubled
+_SKIN_DEEP = 0.005  # diagonals: a point in the skin itself looks that far
 _EVEN = 1e-3  # of the mean square extent
 _FAR = 0.05  # of the squared distance
 _NO_EXTENT = 1e-30  # squared diagonals
@@ -35,7 +34,7 @@ def carried(points, follows, rest, triangles, bodies) -> np.ndarray:
     others = [np.asarray(body, np.float64) / diagonal(body) for body in bodies]
     result = np.empty((len(others), len(points), 3))
     for number, (point, wants) in enumerate(zip(np.asarray(points, np.float64) / unit, follows, strict=True)):
-        share = _sight(known, point, areas * wants)
+        share = _sight(known, point, wants, areas)
         middle = share @ known
         offset, away = known - middle, point - middle
         spread = (offset * share[:, None]).T @ offset
@@ -48,14 +47,13 @@ def carried(points, follows, rest, triangles, bodies) -> np.ndarray:
     return result * np.array([diagonal(body) for body in bodies])[:, None, None]
 
 
-def _sight(known: np.ndarray, point: np.ndarray, wants: np.ndarray) -> np.ndarray:
+def _sight(known: np.ndarray, point: np.ndarray, follows: np.ndarray, areas: np.ndarray) -> np.ndarray:
     """[v] shares of sum 1"""
-    squares, sigma = ((known - point) ** 2).sum(axis=1), _SIGMA
-    while True:
-        seen = np.exp(-squares / (2 * sigma * sigma)) * wants
-        if seen.sum() > _IN_SIGHT * wants.sum():
-            return seen / seen.sum()
-        sigma *= 2
+    squares = ((known - point) ** 2).sum(axis=1)
+    told = follows > 0
+    reach = max((squares[told] / follows[told]).min(), _SKIN_DEEP**2)
+    seen = (reach / (squares + reach)) ** 4 * areas * follows
+    return seen / seen.sum()
 
 
 def skeleton_in(heads, tails, follows, known: dict[int, np.ndarray], rest, triangles, bodies):

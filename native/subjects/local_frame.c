@@ -1,50 +1,43 @@
 /* local_frame.c - where a joint is in another body, from one body alone: the surface around it carries it along. With
  *
- *     g_v = exp(-|p_v - j|^2 / 2 sigma^2) area_v (w_bone + w_parent),   sum g = 1,  p^, q^ the means of both bodies,
+ *     g_v = (r / (|p_v - j|^2 + r))^4 area_v (w_bone + w_parent),   sum g = 1,  p^, q^ the means of both bodies,
+ *     r = min_v |p_v - j|^2 / (w_bone + w_parent),
  *     D = sum_v g (p - p^)(p - p^)',   C = sum_v g (q - q^)(p - p^)',   e = EVEN tr D / 3,
  *     j' = q^ + (C + e I)(D + e I)^-1 (j - p^)
  *
  * an affine frame; where the surface is flat or thin, e lets it be the identity. Lengths are in diagonals of both
- * bodies' boxes. A joint far from all that follows it looks farther: sigma is doubled until something is in sight,
- * and a joint that is nowhere near goes with all of it. */
+ * bodies' boxes. How far a joint looks is how deep it lies in what follows it: a hip sees the whole pelvis, a finger
+ * its own knuckle, and a joint that is nowhere near goes with all. */
 #include "subjects/local_frame.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "math/elementary.h"
 #include "math/symmetric3.h"
 
-static const double SIGMA = 0.02;      /* diagonals */
-static const double IN_SIGHT = 1e-12;  /* of what there is */
+static const double SKIN_DEEP = 0.005; /* diagonals: a joint in the skin itself looks that far */
 static const double EVEN = 1e-3;       /* of the mean square extent */
 static const double NO_EXTENT = 1e-30; /* squared diagonals */
 
-static double sight(const Around *around, int v, double sigma) {
+static double square_to(const Around *around, int v) {
     double d[3];
     around_offset(around, 0, v, d);
-    const double square = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
-    return elementary_exp(-square / (2 * sigma * sigma)) * around->area[v] * around->follows[v];
+    return d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
 }
 
-static double widen(const Around *around, double *sigma) {
-    double all = 0;
+static double reach(const Around *around) {
+    double least = INFINITY;
     for (int v = 0; v < around->vertices; v++) {
-        all += around->area[v] * around->follows[v];
-    }
-    for (*sigma = SIGMA;; *sigma *= 2) {
-        double seen = 0;
-        for (int v = 0; v < around->vertices; v++) {
-            seen += sight(around, v, *sigma);
-        }
-        if (seen > IN_SIGHT * all) {
-            return seen;
-        }
-        if (*sigma > 1 / IN_SIGHT) {
-            *sigma = INFINITY;
-            return all;
+        if (around->follows[v] > 0) {
+            least = fmin(least, square_to(around, v) / around->follows[v]);
         }
     }
+    return fmax(least, SKIN_DEEP * SKIN_DEEP);
+}
+
+static double sight(const Around *around, int v, double reach) {
+    const double near = reach / (square_to(around, v) + reach);
+    return near * near * near * near * around->area[v] * around->follows[v];
 }
 
 /* p - j in the known body and q in the other, weighed */
@@ -61,18 +54,21 @@ static void read_pair(const Around *around, const float *rest, double unit, int 
 }
 
 static void gather(const Around *around, const float *rest, double unit, Spread *spread) {
-    double sigma, p[2][3];
-    const double seen = widen(around, &sigma);
+    const double far = reach(around);
+    double seen = 0, p[2][3];
+    for (int v = 0; v < around->vertices; v++) {
+        seen += sight(around, v, far);
+    }
     memset(spread, 0, sizeof *spread);
     for (int v = 0; v < around->vertices; v++) {
-        const double g = sight(around, v, sigma) / seen;
+        const double g = sight(around, v, far) / seen;
         read_pair(around, rest, unit, v, p);
         for (int a = 0; a < 6; a++) {
             spread->mean[a / 3][a % 3] += g * p[a / 3][a % 3];
         }
     }
     for (int v = 0; v < around->vertices; v++) {
-        const double g = sight(around, v, sigma) / seen;
+        const double g = sight(around, v, far) / seen;
         read_pair(around, rest, unit, v, p);
         for (int i = 0; i < 9; i++) {
             const double along = p[0][i % 3] - spread->mean[0][i % 3];

@@ -238,6 +238,37 @@ TEST(joints_from_one_body_follow_an_affine_one) {
     free(tubes);
 }
 
+static int nearest_to(const float *rest, const double *joint) {
+    int nearest = 0;
+    double least = INFINITY;
+    for (int v = 0; v < VERTICES; v++) {
+        double square = 0;
+        for (int a = 0; a < 3; a++) {
+            square += pow((double)rest[3 * v + a] - joint[a], 2);
+        }
+        nearest = square < least ? v : nearest;
+        least = fmin(square, least);
+    }
+    return nearest;
+}
+
+/* A wart on the skin nearest to a joint deep in thick flesh hardly moves it. */
+TEST(a_joint_looks_as_far_as_it_lies_deep) {
+    Tubes *tubes = tubes_open(1, 1);
+    double *joint = tubes->joints + 3;
+    for (int i = 0; i < 3 * VERTICES; i++) {
+        tubes->known[i] *= i % 3 == 2 ? 1.0f : 8.0f;
+    }
+    middle(tubes->known, RING[1], joint);
+    joint[0] += 0.3 * (double)tubes->known[3 * RING[1] * SIDE];
+    memcpy(tubes->rest, tubes->known, sizeof tubes->rest);
+    const double wart = 0.1;
+    tubes->rest[3 * nearest_to(tubes->known, joint)] += (float)wart;
+    CHECK_INT(place(tubes), OSSIFY_CONVERGED);
+    CHECK(fabs(tubes->found[3] - joint[0]) < 0.06 * wart);
+    free(tubes);
+}
+
 /* Bones that nothing follows, joints far from all, bodies without size. */
 TEST(joints_where_little_tells) {
     for (int known = 1; known <= 3; known += 2) {

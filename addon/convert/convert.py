@@ -27,7 +27,7 @@ from ..nodes import volume
 from ..options.options import Options
 from ..record import memory
 from ..record.rig_record import remember
-from ..rig import report, standing
+from ..rig import report, standing, weights
 from ..rig.build import Built, build, discard, hand_over, present
 from ..skeleton import helpers, idle, joints, limbs, mirror, placement, rooting
 from ..skeleton.mirror import Mirror
@@ -303,6 +303,8 @@ def _finish(
     motion: Motion, solved: Solved, options: Options, clock: Clock, plan=None
 ) -> Generator[Step, None, _Made]:
     """What was solved as a rig that is measured and remembers; plan: where bones lie, if that is known"""
+    if options.bone_kind != "FLEXIBLE":  # whose transforms may be so large that faint weights count
+        solved = solved._replace(rig=weights.without_faint(solved.rig))
     space = yield from _space(motion, options, solved.rig)
     clock.lap("solve")
     options = _chosen(options, solved)

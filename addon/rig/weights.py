@@ -3,9 +3,25 @@ them."""
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 
 from ..base import tolerances
+from ..native import Rig
+
+_LEAST_EXPORTED = 1.01e-4  # what Blender's glTF exporter leaves out, and a little
+
+
+def without_faint(rig: Rig) -> Rig:
+    """As it will be exported: the strongest takes what is too faint for that."""
+    amounts = np.where(rig.influence_bones >= 0, rig.influence_weights, 0)
+    rows, strongest = np.arange(len(amounts)), amounts.argmax(axis=1)
+    faint = amounts < _LEAST_EXPORTED
+    faint[rows, strongest] = False
+    amounts[rows, strongest] += np.where(faint, amounts, 0).sum(axis=1)
+    bones, amounts = np.where(faint, -1, rig.influence_bones).astype(np.int32), np.where(faint, 0, amounts)
+    return dataclasses.replace(rig, influence_bones=bones, influence_weights=amounts.astype(np.float32))
 
 
 def exact(influence_bones, influence_weights, whole=None) -> tuple[np.ndarray, np.ndarray]:

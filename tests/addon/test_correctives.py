@@ -251,7 +251,7 @@ def test_they_are_exported(tmp_path, suffix, kind):
     for block in meshes[0].data.shape_keys.key_blocks:
         block.slider_min, block.slider_max = -2, 2  # Blender's importers know 0 to 1
     times = TIMES if suffix == ".usdc" else times_of_action(TIMES)
-    compare(shown, meshes, times, 2e-3 if suffix == ".fbx" else 1e-4)
+    compare(shown, meshes, times, {".glb": 1e-5, ".fbx": 2e-3, ".usdc": 1e-4}[suffix])
 
 
 @pytest.mark.parametrize("kind", ["KEYED", "DRIVEN"])

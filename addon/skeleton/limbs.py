@@ -27,6 +27,7 @@ _RIVAL_MASS, _RIVAL_ANGLE = (
     0.25,
 )  # of the mass, radians: two children as much alike part the limb, as legs do
 _END_SHARE = 0.96  # share of what an end bone moves that lies before its tail
+_LEAST_REACH = 0.5  # of what a root moves beyond its tail: its bone is that long, wherever joints are
 _CAP, _TURNS = 0.15, 3  # share of it that is its far end, which the bone is turned to in as many rounds
 _LEVEL = 0.01  # of its extent: what lies as far as that belongs to the far end together
 _ASKEW = 0.3  # sine of the angle from which on a hinge's axis says how the bone rolls
@@ -223,26 +224,28 @@ def _tails(skeleton: Skeleton, leading: np.ndarray, chains, region: Region, size
     return tails
 
 
-def _root_way(b: int, skeleton: Skeleton, lead: int, tail: np.ndarray, region: Region) -> np.ndarray:
-    """From the tail of a root to its head: toward the joints of what else hangs from it on the side of its
-    own origin, as a chest goes up to the shoulders and the neck, else toward that origin."""
+def _beyond(b: int, skeleton: Skeleton, lead: int, tail: np.ndarray, near: float) -> np.ndarray:
+    """[n][3] from the tail of a root: joints of what else hangs from it, on the side of its own origin."""
     origin, joints = skeleton.joints[b] - tail, skeleton.joints - tail
-    others = np.flatnonzero((skeleton.parents == b) & (np.arange(len(joints)) != lead))
-    near = _AT_JOINT * region.spreads[b]
-    if len(others) and np.linalg.norm(origin) > near:
-        beside = others[joints[others] @ origin > 0]
-        others = beside if len(beside) else others[:0]
-    way = joints[others].mean(axis=0) if len(others) else origin
-    if skeleton.plane is not None and skeleton.mirrors[b] == b:
-        way = _across(way, skeleton.plane[:3])
-    return unit(way if np.linalg.norm(way) > near else origin, (0, 0, -1))
+    others = joints[(skeleton.parents == b) & (np.arange(len(joints)) != lead)]
+    return others[others @ origin > 0] if np.linalg.norm(origin) > near else others
 
 
 def _root_head(b: int, skeleton: Skeleton, lead: int, tail: np.ndarray, region: Region, size) -> np.ndarray:
-    """A root has no joint: its bone begins where what it moves does, seen from the tail."""
-    way = _root_way(b, skeleton, lead, tail, region)
+    """A root has no joint. Its bone goes from the tail toward the joints beyond, as a chest goes up to the
+    shoulders and the neck, and no further than the last of them; if there are none, toward its own origin,
+    to the end of what it moves."""
+    near, origin = _AT_JOINT * region.spreads[b], skeleton.joints[b] - tail
+    beyond = _beyond(b, skeleton, lead, tail, near)
+    way = beyond.mean(axis=0) if len(beyond) else origin
+    if skeleton.plane is not None and skeleton.mirrors[b] == b:
+        way = _across(way, skeleton.plane[:3])
+    meant = len(beyond) > 0 and np.linalg.norm(way) > near
+    way = unit(way if meant else origin, (0, 0, -1))
     rows = np.flatnonzero(region.rule[:, b])
     reach = _farthest(tail, way, region.points[rows], region.rule[rows, b]) if len(rows) else 0.0
+    if meant:
+        reach = min(reach, max(float((beyond @ way).max()), _LEAST_REACH * reach))
     return tail + np.clip(reach, SHORTEST * size, LONGEST * size) * way
 
 

@@ -27,7 +27,7 @@ _RIVAL_MASS, _RIVAL_ANGLE = (
     0.25,
 )  # of the mass, radians: two children as much alike part the limb, as legs do
 _END_SHARE = 0.96  # share of what an end bone moves that lies before its tail
-_LEAST_REACH = 0.5  # of what a root moves beyond its tail: its bone is that long, wherever joints are
+_ROOT_REACH = 0.5  # of what a root moves beyond its tail: its bone is that long, wherever joints are
 _CAP, _TURNS = 0.15, 3  # share of it that is its far end, which the bone is turned to in as many rounds
 _LEVEL = 0.01  # of its extent: what lies as far as that belongs to the far end together
 _ASKEW = 0.3  # sine of the angle from which on a hinge's axis says how the bone rolls
@@ -245,7 +245,7 @@ def _root_head(b: int, skeleton: Skeleton, lead: int, tail: np.ndarray, region: 
     rows = np.flatnonzero(region.rule[:, b])
     reach = _farthest(tail, way, region.points[rows], region.rule[rows, b]) if len(rows) else 0.0
     if meant:
-        reach = min(reach, max(float((beyond @ way).max()), _LEAST_REACH * reach))
+        reach = min(reach, max(float((beyond @ way).max()), _ROOT_REACH * reach))
     return tail + np.clip(reach, SHORTEST * size, LONGEST * size) * way
 
 

@@ -23,6 +23,7 @@ KINDS = {
     "virtual 50": {"virtual_bones": 50},
     "virtual 200": {"virtual_bones": 200},
     "keyed 5": {"correctives": "KEYED", "corrective_count": 5},
+    "keyed 20": {"correctives": "KEYED", "corrective_count": 20},
     "driven 5": {"correctives": "DRIVEN", "corrective_count": 5},
     "driven 20": {"correctives": "DRIVEN", "corrective_count": 20},
 }

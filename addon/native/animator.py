@@ -577,6 +577,8 @@ def _from_groups(plan: _Plan, pieces: Rig, groups: int) -> Solving:
 def _counted(plan: _Plan, pieces: Rig, best: _State) -> Solving:
     """As many as asked for, by what is there in the end: where some came to nothing, more groups are made,
     and where helpers go on taking their parts, there are none; at last without groups."""
+    if _core_size(best) > plan.count:
+        return (yield from _without_surplus(plan, best))
     tried = set()  # the same again comes to the same
     for way in (plan, plan._replace(helpers=False)):
         groups = plan.count

@@ -291,6 +291,22 @@ def test_a_body_that_is_a_rig_keeps_its_bones():
     assert (found.roles == animator.CORE).all()
 
 
+@pytest.mark.parametrize(("helpers", "count"), [(True, 2), (False, 3)])
+def test_a_body_that_is_a_rig_has_no_more_bones_than_asked_for(helpers, count):
+    """Six slabs, each as stiff as stone: there is nothing to gain by fusing them."""
+    along, around = np.divmod(np.arange(24 * 8), 8)
+    pairs = [(8 * a + b, 8 * a + (b + 1) % 8) for a in range(23) for b in range(8)]
+    triangles = np.array([t for p, q in pairs for t in ((p, q, q + 8), (p, q + 8, p + 8))], np.int32)
+    turns = np.sin(np.arange(8) / 8 * 2 * np.pi)[:, None] * np.clip((along - 12) / 4, 0, 1)
+    beyond, high = np.maximum(along - 12, 0), np.sin(around * np.pi / 4)
+    x = np.minimum(along, 12) + beyond * np.cos(turns) - high * np.sin(turns)
+    y = np.broadcast_to(np.cos(around * np.pi / 4), x.shape)
+    frames = np.stack([x, y, beyond * np.sin(turns) + high * np.cos(turns)], 2).astype(np.float32)
+    settings = native.Settings(quality="draft", threads=1)
+    found = once(animator.steps(frames[0], frames, triangles, settings, count=count, helpers=helpers))
+    assert (found.roles == animator.CORE).sum() == count
+
+
 @pytest.mark.parametrize(("left", "is_rig"), [(0.15, True), (0.3, False)])
 def test_twice_as_many_pieces_tell_many_parts_from_a_soft_body(found, left, is_rig):
     """A person with fingers leaves 0.15 of what half as many pieces do, a galloping horse 0.3."""

@@ -107,10 +107,16 @@ class Correctives:
 
 # ---- virtual bones
 
+_PAINTED_WORDS = (
+    " The vertex groups of {} moved nothing and are gone: paint bones after Remove Virtual Bones, or paint"
+    " the virtual bones."
+)
+
 
 @dataclasses.dataclass(frozen=True)
 class VirtualBones:
     sizes: virtual_bones.Sizes
+    painted: list[str] = dataclasses.field(default_factory=list)  # masters with groups, which move nothing
     dense: bool = True  # what they blend is not theirs to keep few
 
     def bare(self, armature, meshes: list) -> None:
@@ -141,6 +147,8 @@ class VirtualBones:
 
         flat = solving.flat(layers, moved[:, :, :3], skin.rest[skin.moved])
         note = f"{len(layers.virtual_bones)} virtual bones were solved for the bones as they are now."
+        if self.painted:
+            note += _PAINTED_WORDS.format(", ".join(self.painted))
         return Laid(self.bare, on, _spread(flat, skin), note)
 
 
@@ -161,5 +169,6 @@ def of(armature, meshes: list) -> Over:
     if correctives.names_of(armature):
         return Correctives(corrected.wish_of(armature), corrected.held_of(armature, meshes))
     if virtual_bones.has_any(armature):
-        return VirtualBones(virtual_bones.sizes_of(armature, meshes))
+        painted = virtual_bones.painted_masters(armature, meshes)
+        return VirtualBones(virtual_bones.sizes_of(armature, meshes), painted)
     return NOTHING

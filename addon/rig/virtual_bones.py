@@ -69,6 +69,11 @@ def sizes_of(armature, meshes: list) -> Sizes:
     return Sizes(len(blends.names), masters, most)
 
 
+def painted_masters(armature, meshes: list) -> list[str]:
+    """With vertex groups of their own, which move nothing while virtual bones do"""
+    return [name for name in masters_of(armature) if any(name in obj.vertex_groups for obj in meshes)]
+
+
 def of_mesh(obj) -> Blends | None:
     """Of the armature that moves it; None without virtual bones."""
     found = (m.object for m in obj.modifiers if m.type == "ARMATURE" and m.object is not None)

@@ -81,6 +81,17 @@ def test_a_rig_just_made_has_not_changed_nor_when_they_are_removed():
     assert again is not None
 
 
+def test_a_refit_tells_of_groups_that_move_nothing():
+    _, result = layered()
+    armature, (mesh,), context = result.armature, result.meshes, bpy.context
+    shown, name = scenes.seen_frames(mesh, TIMES), virtual_bones.masters_of(result.armature)[0]
+    mesh.vertex_groups.new(name=name).add([0, 1, 2], 1.0, "REPLACE")
+    assert np.array_equal(scenes.seen_frames(mesh, TIMES), shown)
+    again = run(refit.refit(context.scene, context.view_layer, armature, options.RefitOptions()))
+    assert any(f"groups of {name} moved nothing" in note for note in again.notes)
+    assert name not in mesh.vertex_groups
+
+
 def test_weights_and_bones_are_not_edited_through_them():
     _, result = layered()
     armature, context = result.armature, bpy.context

@@ -107,18 +107,29 @@ def name_pieces(
     return [(unlike[pieces.pairs[i] if i in right else i], side) for i, side in enumerate(sides)]
 
 
+def _bodies(skeleton: Skeleton, pieces: Pieces) -> list[bool]:
+    """For each piece whether it is of another body than the root's: of a tree of several pieces that has no
+    images. An eye is no body."""
+    parents = skeleton.parents
+    tops = [[chain[0], *limbs.above(parents, chain[0])][-1] for chain in pieces.chains]
+    mirrored = {
+        top for top, chain in zip(tops, pieces.chains, strict=True) if (pieces.images[chain] >= 0).any()
+    }
+    return [top not in mirrored | {skeleton.root} and tops.count(top) > 1 for top in tops]
+
+
 def _sides(skeleton: Skeleton, pieces: Pieces, tails: np.ndarray, tips: np.ndarray) -> list[str]:
-    """On which side pieces are: of their image, or, having none, of the plane, unless it has no images."""
+    """On which side pieces are: of their image, or, having none, of the plane, if that is their body's."""
     if skeleton.plane is None or (pieces.images < 0).all():
         return [""] * len(pieces.chains)
-    plane, result = oriented(skeleton.plane), []
+    plane, result, others = oriented(skeleton.plane), [], _bodies(skeleton, pieces)
     for i, chain in enumerate(pieces.chains):
         imaged = [b for b in chain if pieces.images[b] >= 0]
         off = float(tips[chain[-1], 0])
         if imaged:
             off = float((tails[imaged] - tails[pieces.images[imaged]]).mean(axis=0) @ plane[:3])
             off = off or float(pieces.pairs.get(i, i) - i)
-        elif abs(off) < _CENTRAL or skeleton.parents[chain[0]] < 0:
+        elif abs(off) < _CENTRAL or skeleton.parents[chain[0]] < 0 or others[i]:
             off = 0.0
         result.append(".L" if off > 0 else ".R" if off < 0 else "")
     return result

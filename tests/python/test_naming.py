@@ -190,3 +190,19 @@ def test_the_plane_is_the_middle_though_a_body_reaches_further_on_one_side():
     tips = [(0, 0, 0), (0.1, 0, 2), (0, 0, -2), (4, 0, 0)]
     found = named([[b] for b in range(4)], tips, tips, [0, -1, 2, -1])
     assert found == ["Core", "Up", "Down", "Side.L"]
+
+
+def test_another_body_is_on_no_side_of_the_plane_of_the_first():
+    """A person with two arms and an ear, and on the left another, whose arms nothing is known to mirror."""
+    tips = [(0, 0, 0), (1, 0, 1), (-1, 0, 1), (5, 0, 0), (6, 0, 1), (4, 0, 1), (0.6, -1, 2)]
+    skeleton = skeleton_of(
+        [-1, 0, 0, -1, 3, 3, 0],
+        np.zeros((7, 3)),
+        mirrors=np.array([0, 2, 1, -1, -1, -1, -1]),
+        plane=PLANE,
+    )
+    pieces = mirror.pieces(skeleton, [[b] for b in range(7)])
+    tips = np.array(tips, float)
+    found = naming.name_pieces(skeleton, pieces, tips, tips, np.eye(3))
+    assert [side for _, side in found] == ["", ".L", ".R", "", "", "", ".L"]
+    assert len(set(found)) == 7

@@ -84,20 +84,23 @@ def _slides(found: animator.Character) -> bool:
     return found.info.rms_percent > max(_LOOSE, _MUCH_MORE * found.pieces.rms_percent)
 
 
-def _is_jelly(motion: Motion, found: animator.Character) -> bool:
+def _is_jelly(motion: Motion, found: animator.Character) -> Generator[Step, None, bool]:
     """Whether hardly a bone was left that stays in the body, and not even these do."""
     core = found.roles == animator.CORE
     if core.all() or core.sum() >= _HARDLY_ANY:
         return False
-    seen = native.inspect(motion.rest, motion.frames, motion.triangles, found.rig, found.skeleton)
+    given = motion.rest, motion.frames, motion.triangles, found.rig, found.skeleton
+    seen = yield from _ask(animator.Ask(native.inspect, given, {}, 1.0, 1.0), motion)
     return bool(seen.excesses[core].max() > animator.FLIES)
 
 
-def _judged(motion: Motion, options: Options, found: animator.Character, pieces) -> Found:
+def _judged(
+    motion: Motion, options: Options, found: animator.Character, pieces
+) -> Generator[Step, None, Found]:
     if options.skeleton == "AUTO":
         if _slides(found):
             return Found()
-        if options.bones_by == "PARTS" and _is_jelly(motion, found):
+        if options.bones_by == "PARTS" and (yield from _is_jelly(motion, found)):
             return Found(pieces=pieces, why=_JELLY)
     return Found(character=_core_first(found))
 
@@ -121,7 +124,7 @@ def solve(motion: Motion, options: Options, now: int) -> Generator[Step, None, F
         try:
             ask = steps.send(answer)
         except StopIteration as end:
-            return _judged(motion, options, end.value, pieces)
+            return (yield from _judged(motion, options, end.value, pieces))
 
 
 def _core_first(found: animator.Character) -> animator.Character:

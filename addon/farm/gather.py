@@ -32,7 +32,8 @@ td { white-space: nowrap }
 td:first-child, td.failed { white-space: normal; overflow-wrap: anywhere; min-width: 9em }
 td small { display: block; max-width: 22em; white-space: normal }
 .line { fill: none; stroke: #2060b0; stroke-width: 1.5 } .dot { fill: #2060b0 } .axis { stroke: #bbb }
-text { font-size: 11px; fill: #555 } small { color: #666 }
+text { font-size: 11px; fill: #555; paint-order: stroke; stroke: #fff; stroke-width: 3px }
+small { color: #666 }
 """
 
 

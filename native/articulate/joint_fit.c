@@ -28,8 +28,8 @@
 #include "skeleton/symmetry.h"
 
 enum {
-    LANES = 16,  /* partial sums over frames, fixed so that threads cannot change them */
-    STRIP = 192, /* rows that are solved between two looks at whether to go on: tenths of a second at most */
+    LANES = 16, /* partial sums over frames, fixed so that threads cannot change them */
+    STRIP = 64, /* rows that are solved between two looks at whether to go on: tenths of a second at most */
     JOINT_TRIES = 12 /* to pull joints back that would go too far */
 };
 

@@ -22,6 +22,7 @@
 
 #include "descent/at_hand.h"
 #include "descent/fair_moments.h"
+#include "descent/fair_rows.h"
 #include "descent/tolerances.h"
 #include "math/product.h"
 
@@ -32,7 +33,6 @@ typedef struct Sweep {
     Fair *fair;
     int begin, end; /* of the colour at hand in fair->colours.order */
     float **gap;    /* [workers][BATCH][3F] g */
-    double **moved; /* [workers][3F] */
 } Sweep;
 
 /* ---- the norm */
@@ -49,9 +49,10 @@ double fair_beside(const Graph *graph) {
 
 int fair_make(Call *call, const Problem *problem, const Model *model, const Moments *moments, double mu,
               Fair *fair) {
-    const size_t rows = 3 * (size_t)problem->frames, bones = (size_t)model->capacity;
+    const size_t rows = fair_rows_padded(problem->frames), bones = (size_t)model->capacity;
     Arena *arena = &call->arena;
     memset(fair, 0, sizeof *fair);
+    fair->rows = rows;
     fair->residual = arena_take(arena, (size_t)problem->vertices * rows, sizeof(float));
     fair->whole = arena_take(arena, bones * bones * PAIR, sizeof(double));
     fair->lane_whole = arena_take(arena, (size_t)moments->lanes * bones * bones * PAIR, sizeof(double));
@@ -64,22 +65,20 @@ int fair_make(Call *call, const Problem *problem, const Model *model, const Mome
 
 /* ---- residuals */
 
-static void turn_transforms(const Problem *problem, const Model *model, double *turned) {
-    const size_t rows = 3 * (size_t)problem->frames, columns = 4 * (size_t)model->bones;
-    for (size_t row = 0; row < rows; row++) {
+static void turn_transforms(const Problem *problem, const Model *model, const Fair *fair) {
+    const size_t columns = 4 * (size_t)model->bones;
+    for (size_t row = 0; row < 3 * (size_t)problem->frames; row++) {
         const double *m = model->transform + row * 4 * (size_t)model->capacity;
         for (size_t i = 0; i < columns; i++) {
-            turned[i * rows + row] = m[i];
+            fair->turned[i * fair->rows + row] = m[i];
         }
     }
 }
 
-/* moved += M_b q in all frames */
-static void add_moved(const Fair *fair, size_t rows, int b, const double q[4], double *restrict moved) {
-    const double *t = fair->turned + 4 * (size_t)b * rows;
-    for (size_t i = 0; i < rows; i++) {
-        moved[i] += q[0] * t[i] + q[1] * t[rows + i] + q[2] * t[2 * rows + i] + q[3] * t[3 * rows + i];
-    }
+static void add_move(const Fair *fair, int b, double w, const double p[3], FairMove *move) {
+    double *q = move->q[move->count];
+    q[0] = w * p[0], q[1] = w * p[1], q[2] = w * p[2], q[3] = w;
+    move->turned[move->count++] = fair->turned + 4 * (size_t)b * fair->rows;
 }
 
 /* Residuals of a block as the model is, and their squares to model->error. */
@@ -91,50 +90,30 @@ static void measure_block(void *user, int block, int worker) {
     const size_t rows = 3 * (size_t)problem->frames, k = (size_t)model->influences;
     const float *x = problem->x + (size_t)block * rows * BLOCK;
     const int v0 = block * BLOCK, v1 = v0 + BLOCK < problem->vertices ? v0 + BLOCK : problem->vertices;
-    double *moved = sweep->moved[worker];
     if (worker == 0) {
         call_poll(pass->call, -1);
     }
     for (int v = v0; v < v1 && !pass->call->cancelled; v++) {
-        float *r = sweep->fair->residual + (size_t)v * rows;
+        float *r = sweep->fair->residual + (size_t)v * sweep->fair->rows;
         const double *p = model->rest + 3 * (size_t)v;
-        double square = 0;
-        memset(moved, 0, rows * sizeof *moved);
-        for (size_t i = (size_t)v * k; i < ((size_t)v + 1) * k && model->bone[i] >= 0; i++) {
-            const double w = model->weight[i], q[4] = {w * p[0], w * p[1], w * p[2], w};
-            add_moved(sweep->fair, rows, model->bone[i], q, moved);
-        }
+        FairMove move = {0};
         for (size_t i = 0; i < rows; i++) {
-            r[i] = (float)(moved[i] - (double)x[i * BLOCK + (size_t)(v - v0)]);
-            square += (double)r[i] * (double)r[i];
+            r[i] = -x[i * BLOCK + (size_t)(v - v0)];
         }
-        model->error[v] = square;
+        for (size_t i = (size_t)v * k; i < ((size_t)v + 1) * k && model->bone[i] >= 0; i++) {
+            add_move(sweep->fair, model->bone[i], model->weight[i], p, &move);
+        }
+        model->error[v] = fair_rows_move(&move, sweep->fair->rows, r);
     }
 }
 
 /* g = r - tie / a (sum of the neighbours' r); returns |g|^2 */
-static double read_gap(const Sweep *sweep, int v, float *restrict gap) {
+static double read_gap(const Sweep *sweep, int v, float *gap) {
     const Problem *problem = sweep->pass.problem;
     const Graph *graph = &problem->graph;
-    const size_t rows = 3 * (size_t)problem->frames;
-    const float *own = sweep->fair->residual + (size_t)v * rows;
     const double tie = sweep->fair->tie;
-    const float share =
-        (float)(tie / (problem->mass[v] + tie * (double)(graph->first[v + 1] - graph->first[v])));
-    double square = 0;
-    for (size_t i = 0; i < rows; i++) {
-        gap[i] = own[i];
-    }
-    for (int64_t e = graph->first[v]; e < graph->first[v + 1]; e++) {
-        const float *other = sweep->fair->residual + (size_t)graph->neighbour[e] * rows;
-        for (size_t i = 0; i < rows; i++) {
-            gap[i] -= share * other[i];
-        }
-    }
-    for (size_t i = 0; i < rows; i++) {
-        square += (double)gap[i] * (double)gap[i];
-    }
-    return square;
+    const double share = tie / (problem->mass[v] + tie * (double)(graph->first[v + 1] - graph->first[v]));
+    return fair_rows_square(graph, v, sweep->fair->rows, sweep->fair->residual, 1, (float)share, gap);
 }
 
 /* ---- one vertex */
@@ -192,40 +171,33 @@ static void hold_rest(const Sweep *sweep, Scratch *s, int v) {
 }
 
 /* r += sum_b M_b (w p~ - the same before) */
-static void follow(const Sweep *sweep, const Scratch *s, int v, const Before *before, const Support *now,
-                   double *moved) {
+static void follow(const Sweep *sweep, const Scratch *s, int v, const Before *before, const Support *now) {
     const Model *model = sweep->pass.model;
-    const size_t rows = 3 * (size_t)sweep->pass.problem->frames;
+    const size_t rows = sweep->fair->rows;
     const double *p = model->rest + 3 * (size_t)v;
-    float *r = sweep->fair->residual + (size_t)v * rows;
-    double square = 0;
-    memset(moved, 0, rows * sizeof *moved);
+    FairMove move = {0};
     for (int i = 0; i < now->count; i++) {
-        double q[4] = {p[0], p[1], p[2], 1}, w = 0;
+        double w = 0;
         for (int j = 0; j < before->support.count; j++) {
             w += before->support.bone[j] == now->bone[i] ? before->support.weight[j] : 0;
         }
+        double *q = move.q[move.count];
+        add_move(sweep->fair, s->at_hand[now->bone[i]], now->weight[i], p, &move);
         for (size_t k = 0; k < 4; k++) {
-            q[k] = now->weight[i] * q[k] - w * (k < 3 ? before->p[k] : 1);
+            q[k] -= w * (k < 3 ? before->p[k] : 1);
         }
-        add_moved(sweep->fair, rows, s->at_hand[now->bone[i]], q, moved);
     }
     for (int j = 0; j < before->support.count; j++) {
         int stays = 0;
         for (int i = 0; i < now->count; i++) {
             stays |= now->bone[i] == before->support.bone[j];
         }
-        const double w = -before->support.weight[j];
-        const double q[4] = {w * before->p[0], w * before->p[1], w * before->p[2], w};
         if (!stays) {
-            add_moved(sweep->fair, rows, s->at_hand[before->support.bone[j]], q, moved);
+            add_move(sweep->fair, s->at_hand[before->support.bone[j]], -before->support.weight[j], before->p,
+                     &move);
         }
     }
-    for (size_t i = 0; i < rows; i++) {
-        r[i] = (float)((double)r[i] + moved[i]);
-        square += (double)r[i] * (double)r[i];
-    }
-    model->error[v] = square;
+    model->error[v] = fair_rows_move(&move, rows, sweep->fair->residual + (size_t)v * rows);
 }
 
 /* ---- a sweep */
@@ -234,7 +206,7 @@ static void solve_batch(void *user, int batch, int worker) {
     Sweep *sweep = user;
     const Pass *pass = &sweep->pass;
     Scratch *s = &pass->scratch[worker];
-    const size_t rows = 3 * (size_t)pass->problem->frames;
+    const size_t rows = sweep->fair->rows;
     double square[BATCH];
     int which[BATCH], count = 0;
     if (worker == 0) {
@@ -255,7 +227,8 @@ static void solve_batch(void *user, int batch, int worker) {
     const size_t columns = 4 * (size_t)n;
     at_hand_pack(pass, s, n);
     memset(s->d, 0, BATCH * columns * sizeof *s->d);
-    product_floats_nn(count, 4 * n, (int)rows, sweep->gap[worker], rows, s->m, columns, s->d, columns);
+    product_floats_nn(count, 4 * n, 3 * pass->problem->frames, sweep->gap[worker], rows, s->m, columns, s->d,
+                      columns);
     s->view.n = n;
     s->view.stride = (int)at_hand_padded(n);
     s->view.gram = s->gram;
@@ -270,7 +243,7 @@ static void solve_batch(void *user, int batch, int worker) {
         aim(sweep, s, n, &before, square[i], d);
         hold_rest(sweep, s, which[i]);
         vertex_solve(pass, s, n, which[i], d, &support);
-        follow(sweep, s, which[i], &before, &support, sweep->moved[worker]);
+        follow(sweep, s, which[i], &before, &support);
     }
 }
 
@@ -312,7 +285,7 @@ static int make_sweep(Call *call, Sweep *sweep) {
     Pass *pass = &sweep->pass;
     Arena *arena = &call->arena;
     const Problem *problem = pass->problem;
-    const size_t rows = 3 * (size_t)problem->frames, workers = (size_t)parallel_workers(call->pool);
+    const size_t rows = sweep->fair->rows, workers = (size_t)parallel_workers(call->pool);
     const size_t stride = at_hand_padded(pass->model->bones), bones = (size_t)pass->model->bones;
     double *gram = arena_take(arena, bones * MONOMIALS * stride, sizeof *gram);
     double *diagonal = arena_take(arena, MONOMIALS * stride, sizeof *diagonal);
@@ -321,10 +294,8 @@ static int make_sweep(Call *call, Sweep *sweep) {
     pass->stride = (int)stride;
     pass->scratch = arena_take(arena, workers, sizeof *pass->scratch);
     sweep->gap = arena_take(arena, workers, sizeof *sweep->gap);
-    sweep->moved = arena_take(arena, workers, sizeof *sweep->moved);
     for (size_t i = 0; i < workers && !arena->failed; i++) {
         sweep->gap[i] = arena_take(arena, BATCH * rows, sizeof(float));
-        sweep->moved[i] = arena_take(arena, rows, sizeof(double));
         at_hand_scratch(call, problem, pass->model, 1, &pass->scratch[i]);
     }
     return !arena->failed &&
@@ -347,7 +318,7 @@ double fair_pass(Call *call, const Problem *problem, Model *model, Moments *mome
     here.smoothing = 0;
     if (make_sweep(call, &sweep)) {
         if (!fair->fresh) {
-            turn_transforms(problem, model, fair->turned);
+            turn_transforms(problem, model, fair);
             parallel_run(call->pool, problem->blocks, measure_block, &sweep);
         }
         fair->fresh = !call->cancelled;

@@ -10,10 +10,11 @@ typedef struct Fair {
     double tie;      /* mu / mean number of neighbours */
     double beside;   /* mean number of neighbours */
     Colours colours; /* vertices of one colour are no neighbours */
-    float *residual; /* [v][3F] replayed less observed */
+    size_t rows;     /* 3F, filled up (fair_rows.h) */
+    float *residual; /* [v][rows] replayed less observed */
     double *whole;   /* room for Moments.whole, */
     double *lane_whole;
-    double *turned; /* [4 capacity][3F] transforms, a column of all frames in a row */
+    double *turned; /* [4 capacity][rows] transforms, a column of all frames in a row */
     double *gram;   /* [4 bones][4 bones] G[b,c] */
     int fresh;      /* 1: residuals and `turned` are those of the model as it is */
     int turns;      /* passes so far: each goes through the colours the other way round */

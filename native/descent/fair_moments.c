@@ -7,12 +7,13 @@
 
 #include <string.h>
 
+#include "descent/fair_rows.h"
 #include "math/product.h"
 
 typedef struct Adding {
     const Pass *pass;
     const Fair *fair;
-    float **stiff; /* [workers][BLOCK][3F] S r / mass */
+    float **stiff; /* [workers][BLOCK][rows] S r / mass */
     double **rows; /* [workers][bones][4] the row of SP at hand */
     int **touched; /* [workers][bones] bones in it */
 } Adding;
@@ -22,26 +23,10 @@ static double stiff_residual(const Adding *adding, int v, float *to) {
     const Problem *problem = adding->pass->problem;
     const Graph *graph = &problem->graph;
     const Fair *fair = adding->fair;
-    const size_t rows = 3 * (size_t)problem->frames;
-    const float *own = fair->residual + (size_t)v * rows;
     const double tie = fair->tie / problem->mass[v];
-    const double a = 1 + tie * (double)(graph->first[v + 1] - graph->first[v]);
-    double sum = 0;
-    for (size_t i = 0; i < rows; i++) {
-        to[i] = 0;
-    }
-    for (int64_t e = graph->first[v]; e < graph->first[v + 1]; e++) {
-        const float *other = fair->residual + (size_t)graph->neighbour[e] * rows;
-        for (size_t i = 0; i < rows; i++) {
-            to[i] += other[i];
-        }
-    }
-    for (size_t i = 0; i < rows; i++) {
-        const double stiff = a * (double)own[i] - tie * (double)to[i]; /* (S r)_v / mass */
-        sum += (double)own[i] * stiff;
-        to[i] = (float)stiff;
-    }
-    return problem->mass[v] * sum;
+    const double own = 1 + tie * (double)(graph->first[v + 1] - graph->first[v]);
+    return problem->mass[v] *
+           fair_rows_product(graph, v, fair->rows, fair->residual, (float)own, (float)tie, to);
 }
 
 /* Adds factor P_u to the row at hand; returns how many bones are in it. */
@@ -110,10 +95,11 @@ static double add_block(const Adding *adding, int block, int worker, double *c, 
         vertex_load(pass, s, v0 + i, 1, &support);
         vertex_moments(pass, s, v0 + i, &support, s->wp + (size_t)i * columns, u);
         add_pairs(adding, v0 + i, worker, whole);
-        sum += stiff_residual(adding, v0 + i, adding->stiff[worker] + (size_t)i * (size_t)rows);
+        sum += stiff_residual(adding, v0 + i, adding->stiff[worker] + (size_t)i * adding->fair->rows);
     }
     memset(s->c, 0, (size_t)rows * columns * sizeof *s->c);
-    product_floats_tn(rows, 4 * n, count, adding->stiff[worker], (size_t)rows, s->wp, columns, s->c, columns);
+    product_floats_tn(rows, 4 * n, count, adding->stiff[worker], adding->fair->rows, s->wp, columns, s->c,
+                      columns);
     for (size_t row = 0; row < (size_t)rows; row++) {
         for (int i = 0; i < n; i++) {
             double *to = c + row * 4 * (size_t)model->capacity + 4 * (size_t)s->at_hand[i];
@@ -221,7 +207,7 @@ static int make_adding(const Pass *pass, Adding *adding) {
     adding->rows = arena_take(arena, workers, sizeof *adding->rows);
     adding->touched = arena_take(arena, workers, sizeof *adding->touched);
     for (size_t i = 0; i < workers && !arena->failed; i++) {
-        adding->stiff[i] = arena_take(arena, BLOCK * 3 * (size_t)pass->problem->frames, sizeof(float));
+        adding->stiff[i] = arena_take(arena, BLOCK * adding->fair->rows, sizeof(float));
         adding->rows[i] = arena_take(arena, 4 * bones, sizeof(double));
         adding->touched[i] = arena_take(arena, bones, sizeof(int));
     }

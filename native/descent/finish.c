@@ -13,14 +13,14 @@ enum { STAY = 4 }; /* iterations for which regions stay: every change of them di
 
 static const double REST_STIFFNESS = 100; /* of a rest pose that moves as a smooth field */
 
-/* Iterations: while regions move, while islands are barred, and then. */
+/* Iterations: while regions move, of these the first ones on a few frames; while islands are barred, and then. */
 typedef struct FinishEffort {
-    int moving, barring, settling;
+    int moving, sampled, barring, settling;
 } FinishEffort;
 
 static const FinishEffort FINISHES[3] = {
     [OSSIFY_DRAFT] = {.moving = 2, .barring = 2, .settling = 1},
-    [OSSIFY_NORMAL] = {.moving = 22, .barring = 6, .settling = 2},
+    [OSSIFY_NORMAL] = {.moving = 22, .sampled = 18, .barring = 6, .settling = 2},
     [OSSIFY_BEST] = {.moving = 30, .barring = 12, .settling = 8},
 };
 
@@ -36,7 +36,9 @@ static FinishEffort effort_of(const ossify_settings *settings) {
     FinishEffort effort = FINISHES[settings->quality];
     if (settings->iterations > 0) {
         const int share = finish_share(settings);
-        effort.moving = share - share / 2;
+        const int moving = share - share / 2;
+        effort.sampled = moving * effort.sampled / effort.moving;
+        effort.moving = moving;
         effort.barring = share / 2 - share / 4;
         effort.settling = share / 4;
     }
@@ -102,23 +104,48 @@ static void let_rest_move(Descent *descent) {
     }
 }
 
-int finish_run(Descent *descent) {
+static int begin(Descent *descent, Fair *fair) {
     Call *call = descent->call;
-    const FinishEffort effort = effort_of(call->settings);
-    ArenaPiece *mark = arena_mark(&call->arena);
-    Fair fair;
     const double strength =
         fair_strength(call->settings->fairness, descent->problem->vertices, descent->model->bones);
-    int done = fair_make(call, descent->problem, descent->model, &descent->moments, strength, &fair);
-    descent_in_norm(descent, &fair);
+    const int made = fair_make(call, descent->problem, descent->model, &descent->moments, strength, fair);
+    descent_in_norm(descent, fair);
     descent->frozen = 1;
     let_rest_move(descent);
     descent_restart(descent);
-    done = done && move_regions(descent, effort.moving) &&
-           (!descent->local || (bar_islands(descent, effort.barring) && settle(descent, effort.settling)));
+    return made;
+}
+
+static void end(Descent *descent) {
     descent->frozen = 0;
     descent->fair = NULL;
     descent->moments.whole = NULL;
-    arena_return(&call->arena, mark);
+}
+
+int finish_sampled(const ossify_settings *settings) {
+    return effort_of(settings).sampled;
+}
+
+int finish_on_sample(Descent *descent, double share) {
+    ArenaPiece *mark = arena_mark(&descent->call->arena);
+    Fair fair;
+    int done = begin(descent, &fair);
+    descent->plan.rest_pull *= share;
+    descent->plan.rest_stiffness *= share;
+    done = done && move_regions(descent, finish_sampled(descent->call->settings));
+    end(descent);
+    arena_return(&descent->call->arena, mark);
+    return done;
+}
+
+int finish_run(Descent *descent, int sampled) {
+    const FinishEffort effort = effort_of(descent->call->settings);
+    ArenaPiece *mark = arena_mark(&descent->call->arena);
+    Fair fair;
+    const int done =
+        begin(descent, &fair) && move_regions(descent, effort.moving - sampled) &&
+        (!descent->local || (bar_islands(descent, effort.barring) && settle(descent, effort.settling)));
+    end(descent);
+    arena_return(&descent->call->arena, mark);
     return done;
 }

@@ -92,6 +92,8 @@ static const Effort JOINTED_NORMAL = {
     .refine_tolerance = 3e-4,
 };
 
+enum { FAIR_FRAMES = 40 }; /* of the norm's sample */
+
 enum { SAMPLED_A_BONE = 60 }; /* vertices of the sample, at least: fewer do not tell bones apart */
 
 static const double SAMPLE_MARGIN = 0.85; /* a sample's E_RMS flatters: `until` asks this much more of it */
@@ -122,6 +124,41 @@ int64_t task_end(const Task *task, DescentEnd how, double enough, const Model *m
     return reached ? OSSIFY_REACHED : converged ? OSSIFY_CONVERGED : OSSIFY_OUT_OF_ITERATIONS;
 }
 
+/* What neighbours share, a few frames tell: early iterations of the norm go over these alone. How many; -1 when the
+ * call must end. */
+static int finish_few(Descent *descent) {
+    Call *call = descent->call;
+    const Problem *whole = descent->problem;
+    const Effort size = {.sample_vertices = whole->vertices, .sample_frames = FAIR_FRAMES};
+    const int rounds = finish_sampled(call->settings);
+    ArenaPiece *mark = arena_mark(&call->arena);
+    Levels levels;
+    Model few;
+    Descent sampled;
+    if (rounds == 0) {
+        return 0;
+    }
+    int done = levels_make(call, whole, &size, &levels);
+    const int smaller = done && levels.few.frames < whole->frames;
+    if (smaller) {
+        done = model_make(call, &levels.few, descent->model->capacity, descent->model->influences, &few) &&
+               descent_make(call, &levels.few, &few, &sampled);
+        if (done) {
+            levels_lower(whole, &levels, descent->model, &few);
+            done = finish_on_sample(&sampled, (double)levels.few.frames / whole->frames) &&
+                   levels_carry(call, whole, &levels, &few, 1, descent->model);
+            descent->iterations += sampled.iterations;
+        }
+    }
+    arena_return(&call->arena, mark);
+    return done ? smaller * rounds : -1;
+}
+
+static int finish(Descent *descent) {
+    const int sampled = finish_few(descent);
+    return sampled >= 0 && finish_run(descent, sampled);
+}
+
 int64_t task_refine(Task *task, const Effort *effort, int bones, double expected, Model *model) {
     Call *call = task->call;
     const ossify_settings *settings = call->settings;
@@ -150,7 +187,7 @@ int64_t task_refine(Task *task, const Effort *effort, int bones, double expected
     }
     if (finish_is_due(settings) && task_end(task, how, enough, model) != OSSIFY_REACHED &&
         !reseed_is_explained(&task->whole, model_squared_error(&task->whole, model) / task->whole.vertices) &&
-        !finish_run(&descent)) {
+        !finish(&descent)) {
         return call_ended(call);
     }
     call->info->iterations = descent.iterations;

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/portable.h"
+#include "descent/fair_rows.h"
 #include "descent/transforms.h"
 #include "judge.h"
 #include "probe.h"
@@ -165,6 +167,60 @@ TEST(fair_pass_that_keeps_all_gives_moments_by_their_definition) {
     close_fair(&stage, &s);
 }
 
+/* Frames that fill no, some and all of the last vectors; a vertex without neighbours, and one with two. */
+TEST(rows_of_residuals_are_summed_as_defined_with_the_same_bits_on_any_processor) {
+    enum { FRAMES = 9, LONGEST = 32 };
+    int64_t first[] = {0, 0, 2, 3, 4};
+    int neighbour[] = {2, 3, 1, 1};
+    const Graph graph = {.vertices = 4, .first = first, .neighbour = neighbour};
+    for (int frames = 1; frames <= FRAMES; frames++) {
+        const size_t used = 3 * (size_t)frames, rows = fair_rows_padded(frames);
+        float residual[4 * LONGEST] = {0}, to[2][LONGEST], moved[2][LONGEST];
+        double turned[2 * 4 * LONGEST] = {0}, sums[2][3];
+        CHECK(rows >= used && rows <= LONGEST);
+        for (size_t i = 0; i < used; i++) {
+            for (size_t v = 0; v < 4; v++) {
+                residual[v * rows + i] = (float)sin(1.0 + (double)(v + 7 * i));
+            }
+            for (size_t j = 0; j < 8; j++) {
+                turned[j * rows + i] = cos(2.0 + (double)(j + 5 * i));
+            }
+        }
+        const FairMove move = {
+            .count = 2, .turned = {turned, turned + 4 * rows}, .q = {{.1, .2, .3, .4}, {.5, -.6, .7, -.8}}};
+        for (int v = 0; v < 2; v++) {
+            for (int wide = 0; wide < 2; wide++) {
+                portable_allow_wide(wide);
+                sums[wide][0] = fair_rows_square(&graph, v, rows, residual, 1, 0.25F, to[wide]);
+                sums[wide][1] = fair_rows_product(&graph, v, rows, residual, 1, 0.25F, to[wide]);
+                memcpy(moved[wide], residual + (size_t)v * rows, rows * sizeof(float));
+                sums[wide][2] = fair_rows_move(&move, rows, moved[wide]);
+            }
+            double expected[3] = {0};
+            for (size_t i = 0; i < used; i++) {
+                const double r = residual[(size_t)v * rows + i];
+                const double beside = v == 0 ? 0 : residual[2 * rows + i] + residual[3 * rows + i];
+                double now = r;
+                for (size_t j = 0; j < 8; j++) {
+                    now += move.q[j / 4][j % 4] * turned[j * rows + i];
+                }
+                expected[0] += (r - beside / 4) * (r - beside / 4);
+                expected[1] += r * (r - beside / 4);
+                expected[2] += now * now;
+                CHECK_NEAR(to[0][i], r - beside / 4, 1e-6);
+                CHECK_NEAR(moved[0][i], now, 1e-6);
+            }
+            for (int i = 0; i < 3; i++) {
+                CHECK_NEAR(sums[0][i], expected[i], 1e-5);
+            }
+            CHECK(memcmp(sums[0], sums[1], sizeof sums[0]) == 0);
+            CHECK(memcmp(to[0], to[1], rows * sizeof(float)) == 0);
+            CHECK(memcmp(moved[0], moved[1], rows * sizeof(float)) == 0);
+        }
+    }
+    portable_allow_wide(1);
+}
+
 TEST(fairness_is_weaker_by_the_share_of_two_hundred_vertices_that_a_bone_has) {
     CHECK_NEAR(fair_strength(10, 3000, 30), 5, 1e-12);
     CHECK_NEAR(fair_strength(10, 3000, 15), 10, 0);
@@ -255,6 +311,10 @@ static ossify_settings fair_settings(int64_t bones) {
 static const SyntheticOptions ROUGH = {
     .shape = SHAPE_TUBE, .vertices = 500, .frames = 10, .bones = 9, .influences = 3, .seed = 4};
 
+/* So many frames that the norm begins on some of them. */
+static const SyntheticOptions LONG = {
+    .shape = SHAPE_TUBE, .vertices = 300, .frames = 90, .bones = 9, .influences = 3, .seed = 4};
+
 TEST(a_fair_rig_has_fewer_bumps_and_no_strays) {
     for (int quality = OSSIFY_DRAFT; quality <= OSSIFY_BEST; quality++) {
         for (int kind = OSSIFY_RIGID; kind <= OSSIFY_FLEXIBLE; kind++) {
@@ -308,8 +368,8 @@ TEST(fair_rigs_that_are_known_come_back) {
     }
 }
 
-TEST(any_number_of_threads_gives_the_same_fair_bits) {
-    Synthetic s = synthetic_make(ROUGH);
+static void check_threads(SyntheticOptions options) {
+    Synthetic s = synthetic_make(options);
     Answer first = {0};
     for (int threads = 1; threads <= 4; threads++) {
         ossify_settings settings = fair_settings(6);
@@ -329,6 +389,29 @@ TEST(any_number_of_threads_gives_the_same_fair_bits) {
         answer_free(&answer);
     }
     answer_free(&first);
+    synthetic_free(&s);
+}
+
+TEST(any_number_of_threads_gives_the_same_fair_bits) {
+    check_threads(ROUGH);
+    check_threads(LONG);
+}
+
+TEST(long_sequences_are_as_fair_as_short_ones) {
+    Synthetic s = synthetic_make(LONG);
+    double bumps[2], erms[2];
+    for (int fair = 0; fair < 2; fair++) {
+        ossify_settings settings = fair_settings(6);
+        settings.fairness = fair ? 10 : 0;
+        Answer answer = answer_start(&s.poses, &settings);
+        CHECK(ossify_decompose(&s.poses, &settings, &answer.rig, &answer.info) >= 0);
+        judge_locality(&s.poses, &answer.rig);
+        bumps[fair] = answer.info.bumps;
+        erms[fair] = answer.info.erms;
+        answer_free(&answer);
+    }
+    CHECK(bumps[1] < bumps[0]);
+    CHECK(erms[1] < 1.1 * erms[0]);
     synthetic_free(&s);
 }
 
@@ -366,8 +449,8 @@ TEST(a_fair_rig_is_left_as_it_is_by_a_refit_in_its_norm) {
 }
 
 TEST(iterations_of_a_fair_call_are_bounded_as_asked) {
-    Synthetic s = synthetic_make(ROUGH);
-    for (int64_t most = 1; most <= 9; most += 4) {
+    Synthetic s = synthetic_make(LONG);
+    for (int64_t most = 1; most <= 33; most += 8) {
         ossify_settings settings = fair_settings(6);
         settings.iterations = most;
         Answer answer = answer_start(&s.poses, &settings);

@@ -353,8 +353,8 @@ def _draw_legend(layout, armature) -> None:
     if meshes:
         top, row = heat.top_error(meshes, name), layout.row(align=True)
         unit = "°" if name == heat.NORMALS else " %"
-        for icon, share in (("04", 0.0), ("03", 0.5), ("09", 0.75), ("01", 1.0)):
-            row.label(text=f"{top * share:.2g}{unit}", icon=f"STRIP_COLOR_{icon}")
+        for icon, share in (("05", 0.0), ("04", 0.5), ("03", 0.75), ("01", 1.0)):  # those of heat.ramp
+            row.label(text=f"{top * share:.2g}{unit}", icon=f"COLLECTION_COLOR_{icon}")
 
 
 class OSSIFY_PT_details(Sidebar, bpy.types.Panel):

@@ -5,15 +5,18 @@ import types
 import bpy
 import pytest
 
+ICONS = set(bpy.types.UILayout.bl_rna.functions["label"].parameters["icon"].enum_items.keys())
+
 
 class Layout:
-    """Takes whatever a panel draws, and remembers its words."""
+    """Takes whatever a panel draws, with icons that this Blender has, and remembers its words."""
 
     def __init__(self):
         object.__setattr__(self, "words", [])
 
     def __getattr__(self, _name):
         def part(*arguments, **chosen):
+            assert chosen.get("icon", "NONE") in ICONS, chosen["icon"]
             self.words.extend(str(word) for word in (*arguments, chosen.get("text")) if isinstance(word, str))
             return self
 

@@ -138,10 +138,10 @@ def test_the_sidebar_has_few_figures_and_a_legend(rig):
     assert "E_RMS" in details
     assert "keys kept" in details
     assert f"{rig.ossify.bones} bones" in details
-    assert "STRIP_COLOR" not in words
     rig.ossify.show_error = True
-    top = panel.heat.top_error(panel.heat.meshes_of(rig))
-    assert f"{top:.2g} %" in drawn(panel.OSSIFY_PT_rig)
+    top, shown = panel.heat.top_error(panel.heat.meshes_of(rig)), drawn(panel.OSSIFY_PT_rig)
+    assert f"0 % {top / 2:.2g} % {0.75 * top:.2g} % {top:.2g} %" in shown
+    assert "Show or Hide Source" in shown  # what comes after it
 
 
 def person(**chosen):

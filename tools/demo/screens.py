@@ -52,7 +52,7 @@ def make_dog():
         bpy.data.objects.remove(obj)
     scene = bpy.context.scene
     scene.frame_start, scene.frame_end = 1, scenes.FRAMES
-    scene.ossify.bones, scene.ossify.skeleton = BONES, "ARTICULATED"
+    scene.ossify.bones_by, scene.ossify.bones, scene.ossify.skeleton = "COUNT", BONES, "ARTICULATED"
     scenes.dog(folder)
     scene.frame_set(FRAME)
 

@@ -31,12 +31,15 @@ from .nouns import Conduct, Info, Rig, Settings, Skeleton, Wishes
 PIECES = 44  # free bones to begin with
 MOST_IN_ALL = 36  # bones in all
 MOST_PARTS = 100  # of a body that is exact: more than one with fingers and toes has
+EXCERPT = 32  # frames: bones are found on no more, evenly spread, and go on from there on all
 STIFFNESS = 0.005  # of a helper: near enough not to fly, loose enough to help
 CORE, HELPER = 0, 1
 _QUICKER = {"draft": "draft", "normal": "draft", "best": "normal"}  # where a later step goes on anyway
 _EXACT = 0.03  # percent of the size: pieces that leave less may be those of a rig, and are
 _EXACT_JOINTS = 0.1  # if its parts leave no more with joints that hold
 _TOO_MUCH = 0.1  # percent of the size: pieces that leave more are not too few for a rig
+_EVERYWHERE = 0.4  # of what the pieces miss: half of the vertices of a rig are missed by less
+_COLLAPSE_ITERATIONS = 10  # iterations that tell whether they do
 _COLLAPSE = 0.25  # of what the pieces leave: twice as many leave less only where that is all of a rig
 _UNSEEN = 0.01  # percent of the size: a core that leaves less needs no helpers
 _IDLE = 1e-3  # of the vertices: a bone that is the strongest on fewer has no part of its own
@@ -335,6 +338,15 @@ class _Plan(NamedTuple):
     def wish(self, **changed) -> Settings:
         return dataclasses.replace(self.settings, **changed)
 
+    def at_every(self, step: int) -> _Plan:
+        """On some of the frames."""
+        rest, frames, triangles = self.poses
+        return self._replace(poses=(rest, np.ascontiguousarray(frames[::step]), triangles))
+
+
+def _at_every(step: int, rig: Rig) -> Rig:
+    return dataclasses.replace(rig, transforms=np.ascontiguousarray(rig.transforms[::step]))
+
 
 def _without_idle_core(plan: _Plan, state: _State, back: bool = True) -> _State:
     """A bone of the core that is idle gets its part back from the largest of its helpers; one that has none,
@@ -353,30 +365,34 @@ def _without_idle_core(plan: _Plan, state: _State, back: bool = True) -> _State:
     return _without(_demoted(state, less), gone)
 
 
-def _hold(plan: _Plan, state: _State, quality: str, begin: float, end: float) -> Solving:
-    """The core holds, and helpers are soft."""
+def _hold(plan: _Plan, state: _State, quality: str, begin: float, end: float, exact: bool = False) -> Solving:
+    """The core holds, and helpers are soft. exact: joints and rest stay where they are"""
     helping, wish = state.roles == HELPER, plan.wish(bones=state.rig.bones, quality=quality)
     soft = {"stiffness": np.where(helping, STIFFNESS, 0.0)} if helping.any() else {}
+    if exact:
+        wish = dataclasses.replace(wish, rest_mode="fixed")
+        soft["held_joints"] = np.ones(state.rig.bones, np.uint8)
     solved = yield Ask(verbs.articulate, (*plan.poses, state.rig, state.skeleton, wish), soft, begin, end)
-    return _State(solved[0], solved[1], state.roles, solved[2])
+    return _State(solved[0].released(), solved[1], state.roles, solved[2])
 
 
-def _leave_idle(plan: _Plan, state: _State, at: float) -> Solving:
-    """No bone of the core stays idle; idle helpers leave unless that costs much."""
+def _leave_idle(plan: _Plan, state: _State, at: float, last: int = HELPER) -> Solving:
+    """No bone of the core stays idle; idle helpers leave unless that costs much, all of them together."""
+    least = state.info.erms
     for _ in range(_IDLE_ROUNDS):
-        unused = idle(state.rig)
+        unused = idle(state.rig) & (state.roles <= last)
         seen = (unused & (state.roles == CORE)).any()
         if not unused.any():
             break
         fewer = _without_idle_core(plan, state) if seen else _without(state, unused)
         fewer = yield from _hold(plan, fewer, plan.quick, at, at)
-        if not seen and fewer.info.erms > _IDLE_COST * state.info.erms:
+        if not seen and fewer.info.erms > _IDLE_COST * least:
             break
         may_shrink = seen and plan.helpers and not plan.count
         if may_shrink and fewer.info.erms > _GIVE_BACK_COST * state.info.erms:
             less = yield from _hold(plan, _without_idle_core(plan, state, back=False), plan.quick, at, at)
             fewer = min(fewer, less, key=lambda tried: tried.info.erms)
-        state = fewer
+        state, least = fewer, fewer.info.erms if seen else min(least, fewer.info.erms)
     return state
 
 
@@ -399,12 +415,26 @@ def _rig_that_is_there(plan: _Plan) -> Generator[Ask, object, _State | None]:
     return (yield from _leave_idle(plan, state, 0.5))
 
 
-def _may_be_a_rig(plan: _Plan, first: Info) -> Generator[Ask, object, bool]:
-    """Of a rig, enough pieces leave next to nothing, and one too few leaves much; soft bodies have no such
-    step."""
+def _misses(frames, rig: Rig) -> np.ndarray:
+    """[v] root mean square distance from where the mesh is"""
+    used = np.maximum(rig.influence_bones, 0)
+    rest = np.concatenate([rig.rest, np.ones((len(rig.rest), 1))], axis=1)
+    squares = np.zeros(len(rest))
+    for frame, moves in zip(frames, rig.transforms, strict=True):
+        blends = np.einsum("vk,vkij->vij", rig.influence_weights, moves[used])
+        squares += ((np.einsum("vij,vj->vi", blends, rest) - frame) ** 2).sum(axis=1)
+    return np.sqrt(squares / len(frames))
+
+
+def _may_be_a_rig(plan: _Plan, pieces: Rig, first: Info) -> Generator[Ask, object, bool]:
+    """Of a rig, enough pieces leave next to nothing, and too few leave much, but not all over it. Soft bodies
+    have no such step."""
     if first.rms_percent < _EXACT or first.rms_percent > _TOO_MUCH:
         return first.rms_percent < _EXACT
-    wish = plan.wish(bones=2 * PIECES, quality="draft")
+    misses = _misses(plan.poses[1], pieces)
+    if np.median(misses) > _EVERYWHERE * np.sqrt(np.mean(misses**2)):
+        return False
+    wish = plan.wish(bones=2 * PIECES, quality="draft", iterations=_COLLAPSE_ITERATIONS)
     _, more = yield Ask(verbs.decompose, (*plan.poses, wish), {}, 0.3, 0.3)
     return more.rms_percent < _COLLAPSE * first.rms_percent
 
@@ -453,11 +483,15 @@ def _helped(plan: _Plan, pieces: Rig, core: _State) -> Solving:
     """The core with the other pieces as helpers, all solved together."""
     state = _with_helpers(pieces, _nearest_groups(pieces, core), core)
     state = yield from _hold(plan, state, plan.quick, 0.55, 0.65)
+    first = state.rig.bones, _core_size(state)
     if not plan.count:
         state = _demoted(state, patches(plan.poses[2], state))
     state = _without_idle_core(plan, _without(state, _slight(state.rig) & (state.roles == HELPER)))
-    state = yield from _hold(plan, state, plan.settings.quality, 0.65, 0.85)
-    return (yield from _leave_idle(plan, state, 0.85))
+    if (state.rig.bones, _core_size(state)) != first:
+        state = yield from _hold(plan, state, plan.quick, 0.65, 0.7)
+    state = yield from _leave_idle(plan, state, 0.7)
+    state = yield from _hold(plan, state, plan.settings.quality, 0.7, 0.85)
+    return (yield from _leave_idle(plan, state, 0.85, CORE))
 
 
 def _fair(plan: _Plan, state: _State) -> Solving:
@@ -535,7 +569,7 @@ def _kept_near(plan: _Plan, state: _State) -> Solving:
         flown = np.where(state.roles == CORE, seen.excesses, 0)
         if flown.max() < flies:
             best, flies = state, flown.max()
-        if flies <= FLIES or _core_size(state) - 1 < fewest:
+        if flies <= FLIES or _core_size(state) - 1 < max(fewest, 1):
             break
         worst = flown.argmax()
         below = (state.skeleton.parents == worst) & (state.roles == CORE)
@@ -633,6 +667,31 @@ def _in_order(state: _State) -> _State:
     return _State(rig, skeleton, roles[order], info)
 
 
+def _found(plan: _Plan, pieces: Rig, first: Info) -> Generator[Ask, object, tuple[_State, _State]]:
+    """The core alone, and with all that it needs."""
+    core = None
+    if (yield from _may_be_a_rig(plan, pieces, first)):
+        core = yield from _rig_that_is_there(plan)
+    if core is None:
+        core = yield from _fused_core(plan, pieces, plan.count)
+    best = yield from _finished(plan, pieces, core)
+    best = (yield from _counted(plan, pieces, best)) if plan.count else best
+    return core, (yield from _kept_near(plan, best))
+
+
+def _on_all_frames(plan: _Plan, state: _State) -> Solving:
+    """What was found on some frames, solved on all of them, from where its weights say bones are."""
+    wish, given = plan.wish(bones=state.rig.bones, rest_mode="fixed"), state.rig.to_track()
+    rig, info = yield Ask(verbs.decompose, (*plan.poses, wish, given), {}, 0.85, 0.87)
+    state = state._replace(rig=rig.released(), info=info)
+    if plan.fairness <= 0:
+        state = yield from _hold(plan, state, plan.quick, 0.87, 0.9)
+        return (yield from _leave_idle(plan, state, 0.9, CORE))
+    still = dataclasses.replace(state.rig, held_vertices=given.held_vertices)
+    state = yield from _hold(plan, state._replace(rig=still), plan.quick, 0.87, 0.9, exact=True)
+    return (yield from _fair(plan, state))
+
+
 def steps(
     rest,
     frames,
@@ -652,14 +711,12 @@ def steps(
     plan = _Plan(poses, bare_settings, join, helpers, settings.fairness, count)
     wish = plan.wish(bones=max(PIECES, count), quality=plan.quick)
     pieces, first = yield Ask(verbs.decompose, (*plan.poses, wish), {}, 0.0, 0.3)
-    core = None
-    if (yield from _may_be_a_rig(plan, first)):
-        core = yield from _rig_that_is_there(plan)
-    if core is None:
-        core = yield from _fused_core(plan, pieces, count)
-    best = yield from _finished(plan, pieces, core)
-    if count:
-        best = yield from _counted(plan, pieces, best)
-    best = yield from _kept_near(plan, best)
+    step = -(-len(frames) // EXCERPT)
+    core, best = yield from _found(plan.at_every(step), _at_every(step, pieces), first)
+    if step > 1:
+        best = yield from _on_all_frames(plan, best)
+        if count and _core_size(best) != count:
+            core, best = yield from _found(plan, pieces, first)
+        best = yield from _kept_near(plan, best)
     best = yield from _with_few_helpers(plan, most_helpers, best)
     return Character(*_in_order(_root_near(frames, best)), first, core.info)

@@ -124,18 +124,8 @@ def test_an_idle_bone_of_the_core_becomes_a_helper_of_the_one_above():
 
 def test_fairness_comes_last_and_leaves_the_bones_as_they_are(soft):
     asked = []
-
-    def listened(walk):
-        answer = None
-        while True:
-            try:
-                asked.append(walk.send(answer))
-            except StopIteration as end:
-                return end.value
-            answer = yield asked[-1]
-
     settings = native.Settings(quality="draft", threads=1, fairness=10.0)
-    found = once(listened(animator.steps(*soft, settings)))
+    found = once(heard(animator.steps(*soft, settings), asked))
     settings, given = [ask for ask in asked if ask.verb is native.decompose][-1].arguments[3:]
     assert asked[-1].verb is native.inspect, "which changes nothing"
     assert [ask.arguments[3].fairness for ask in asked if ask.verb is native.decompose][:2] == [0, 0]
@@ -310,13 +300,72 @@ def test_a_body_that_is_a_rig_has_no_more_bones_than_asked_for(helpers, count):
 @pytest.mark.parametrize(("left", "is_rig"), [(0.15, True), (0.3, False)])
 def test_twice_as_many_pieces_tell_many_parts_from_a_soft_body(found, left, is_rig):
     """A person with fingers leaves 0.15 of what half as many pieces do, a galloping horse 0.3."""
-    plan = animator._Plan((None, None, None), native.Settings(), None, True, 0.0, 0)
+    plan, pieces = missed_at(slice(0, 10))
     first = found.info._replace(rms_percent=0.05)
-    asking = animator._may_be_a_rig(plan, first)
+    asking = animator._may_be_a_rig(plan, pieces, first)
     assert next(asking).arguments[3].bones == 2 * animator.PIECES
     with pytest.raises(StopIteration) as end:
         asking.send((None, first._replace(rms_percent=left * 0.05)))
     assert end.value.value == is_rig
+
+
+def missed_at(vertices):
+    """Poses of which a bone that stands still misses some vertices, and that bone."""
+    rest = np.arange(120, dtype=np.float32).reshape(40, 3)
+    frames = np.tile(rest, (2, 1, 1))
+    frames[1, vertices] += 1
+    rig = native.Rig(np.tile(np.eye(3, 4), (2, 1, 1, 1)), np.zeros((40, 1), np.int32), np.ones((40, 1)), rest)
+    return animator._Plan((rest, frames, None), native.Settings(), None, True, 0.0, 0), rig
+
+
+def test_pieces_that_miss_all_of_a_body_are_none_of_a_rig(found):
+    plan, pieces = missed_at(slice(None))
+    first = found.info._replace(rms_percent=0.05)
+    with pytest.raises(StopIteration) as end:
+        next(animator._may_be_a_rig(plan, pieces, first))
+    assert end.value.value is False
+
+
+def heard(walk, asked):
+    """The same steps, written down."""
+    answer = None
+    while True:
+        try:
+            asked.append(walk.send(answer))
+        except StopIteration as end:
+            return end.value
+        answer = yield asked[-1]
+
+
+@pytest.mark.parametrize("fairness", [0.0, 10.0])
+def test_bones_are_found_on_an_excerpt_and_solved_on_all_frames(soft, monkeypatch, fairness):
+    monkeypatch.setattr(animator, "EXCERPT", 5)
+    asked, settings = [], native.Settings(quality="draft", threads=1, fairness=fairness)
+    found = once(heard(animator.steps(*soft, settings), asked))
+    frames = [len(ask.arguments[1]) for ask in asked]
+    assert set(frames) == {5, 10}
+    assert frames[0] == frames[-1] == 10
+    assert frames.count(5) > frames.count(10)
+    assert len(found.rig.transforms) == 10
+    core = found.roles == animator.CORE
+    assert gaps(found.rig, found.skeleton.parents, found.skeleton.joints)[:, core].max() < 1e-9
+    assert not animator.idle(found.rig)[core].any()
+    assert animator._misses(soft[1], found.rig).mean() == pytest.approx(misses(found.rig, soft[1]).mean())
+    assert found.info.erms < 1.5 * once(animator.steps(*soft, settings)).info.erms
+
+
+def misses(rig, frames):
+    """[v] root mean square, from the weights of all bones"""
+    weights, points = rig.dense_weights(), np.c_[rig.rest, np.ones(len(rig.rest))]
+    posed = sum(weights[None, :, [b]] * (points @ rig.transforms[:, b].mT) for b in range(rig.bones))
+    return np.sqrt(((posed - frames) ** 2).sum(2).mean(0))
+
+
+def test_a_count_is_kept_on_many_frames(soft, monkeypatch):
+    monkeypatch.setattr(animator, "EXCERPT", 5)
+    settings = native.Settings(quality="draft", threads=1, fairness=10.0)
+    found = once(animator.steps(*soft, settings, count=5))
+    assert (found.roles == animator.CORE).sum() == 5
 
 
 def ball_with_a_patch(kind, mirror):

@@ -351,10 +351,12 @@ def _draw_legend(layout, armature) -> None:
     name = heat.shown_by(armature)
     meshes = [obj for obj in heat.meshes_of(armature) if heat.error_of(obj.data, name) is not None]
     if meshes:
-        top, row = heat.top_error(meshes, name), layout.row(align=True)
-        unit = "°" if name == heat.NORMALS else " %"
-        for icon, share in (("05", 0.0), ("04", 0.5), ("03", 0.75), ("01", 1.0)):  # those of heat.ramp
-            row.label(text=f"{top * share:.2g}{unit}", icon=f"COLLECTION_COLOR_{icon}")
+        top, unit = heat.top_error(meshes, name), "°" if name == heat.NORMALS else " %"
+        colours = (("05", 0.0), ("04", 0.5)), (("03", 0.75), ("01", 1.0))  # those of heat.ramp
+        for two in colours:  # four in a row are cut off
+            row = layout.row(align=True)
+            for icon, share in two:
+                row.label(text=f"{top * share:.2g}{unit}", icon=f"COLLECTION_COLOR_{icon}")
 
 
 class OSSIFY_PT_details(Sidebar, bpy.types.Panel):

@@ -11,7 +11,8 @@
     near       bones whose heads leave what they are strongest on help         inspect, articulate, decompose
 
 A body whose pieces leave no error to speak of is a rig already: its core has as many bones as it has parts,
-and no helpers if they leave no error either.
+and no helpers if they leave no error either. Where its joints hold less well than a rig's, these parts are
+tried beside the fused core, and what leaves less is taken.
 
 steps() is a generator that asks for one verb after the other and is sent what came of it, so that a job can
 be watched in Blender and a script can simply call: run(steps(...)).
@@ -407,14 +408,6 @@ def _parts(plan: _Plan) -> Solving:
     return (yield from _hold(plan, state, plan.settings.quality, 0.45, 0.5))
 
 
-def _rig_that_is_there(plan: _Plan) -> Generator[Ask, object, _State | None]:
-    """None: that is not what the body is."""
-    state = yield from _parts(plan)
-    if state.info.rms_percent > _EXACT_JOINTS:
-        return None
-    return (yield from _leave_idle(plan, state, 0.5))
-
-
 def _misses(frames, rig: Rig) -> np.ndarray:
     """[v] root mean square distance from where the mesh is"""
     used = np.maximum(rig.influence_bones, 0)
@@ -667,14 +660,27 @@ def _in_order(state: _State) -> _State:
     return _State(rig, skeleton, roles[order], info)
 
 
+def _if_nearer(plan: _Plan, parts: _State, core: _State, best: _State) -> Generator:
+    """The parts of a body that is nearly a rig where they leave less than a core and its helpers do; of
+    these parts those that are idle help."""
+    alone = yield from _leave_idle(plan, parts, 0.85)
+    if plan.fairness > 0:
+        alone = yield from _fair(plan, alone)
+    return (parts, alone) if alone.info.erms < best.info.erms else (core, best)
+
+
 def _found(plan: _Plan, pieces: Rig, first: Info) -> Generator[Ask, object, tuple[_State, _State]]:
     """The core alone, and with all that it needs."""
-    core = None
-    if (yield from _may_be_a_rig(plan, pieces, first)):
-        core = yield from _rig_that_is_there(plan)
-    if core is None:
+    may_be = yield from _may_be_a_rig(plan, pieces, first)
+    parts = (yield from _parts(plan)) if may_be else None
+    is_rig = parts is not None and parts.info.rms_percent <= _EXACT_JOINTS
+    if is_rig:
+        core = yield from _leave_idle(plan, parts, 0.5)
+    else:
         core = yield from _fused_core(plan, pieces, plan.count)
     best = yield from _finished(plan, pieces, core)
+    if may_be and not is_rig and not plan.count:
+        core, best = yield from _if_nearer(plan, parts, core, best)
     best = (yield from _counted(plan, pieces, best)) if plan.count else best
     return core, (yield from _kept_near(plan, best))
 

@@ -281,6 +281,16 @@ def test_a_body_that_is_a_rig_keeps_its_bones():
     assert (found.roles == animator.CORE).all()
 
 
+def test_a_body_that_is_nearly_a_rig_keeps_the_parts_where_they_leave_less(monkeypatch):
+    eel = made_up.eel(vertices=600, frames=12, bones=4)
+    monkeypatch.setattr(animator, "_EXACT_JOINTS", 0.0)  # its joints leave too much to be sure
+    fused = animator._fused_core
+    monkeypatch.setattr(animator, "_fused_core", lambda plan, pieces, _: fused(plan, pieces, 2))
+    settings = native.Settings(threads=1)
+    found = once(animator.steps(eel.rest, eel.frames, eel.triangles, settings, helpers=False))
+    assert (found.roles == animator.CORE).sum() == 4
+
+
 @pytest.mark.parametrize(("helpers", "count"), [(True, 2), (False, 3)])
 def test_a_body_that_is_a_rig_has_no_more_bones_than_asked_for(helpers, count):
     """Six slabs, each as stiff as stone: there is nothing to gain by fusing them."""

@@ -126,12 +126,13 @@ def test_fairness_comes_last_and_leaves_the_bones_as_they_are(soft):
     asked = []
     settings = native.Settings(quality="draft", threads=1, fairness=10.0)
     found = once(heard(animator.steps(*soft, settings), asked))
-    settings, given = [ask for ask in asked if ask.verb is native.decompose][-1].arguments[3:]
     assert asked[-1].verb is native.inspect, "which changes nothing"
-    assert [ask.arguments[3].fairness for ask in asked if ask.verb is native.decompose][:2] == [0, 0]
-    assert settings.fairness == 10
-    assert given.held_transforms.all()
-    assert (np.sort(found.rig.transforms, axis=1) == np.sort(given.transforms, axis=1)).all()
+    solved = [ask.arguments[3:] for ask in asked if ask.verb is native.decompose]
+    assert [settings.fairness for settings, *_ in solved[:2]] == [0, 0]
+    fair = [given for settings, given in (ask for ask in solved if ask[0].fairness == 10)]
+    assert all(given.held_transforms.all() for given in fair)
+    bones = np.sort(found.rig.transforms, axis=1)
+    assert any(np.array_equal(bones, np.sort(given.transforms, axis=1)) for given in fair)
 
 
 def test_helpers_do_not_decide_from_which_limb_a_bone_hangs(soft, found):

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import native
+from ..base.meshes import positions
 from ..base.refusal import Refusal
 from ..base.steps import Step, watch
 from ..base.surface import vertex_areas
@@ -29,10 +30,8 @@ _FREE_SHARE = 0.6  # of the solving, before joints are made to hold
 
 _ALONE = "There is one body: select two or more meshes with the same vertices, or choose other clips."
 _SAME = "All of them are one body, to within {:.2g} % of its size: choose Selected Takes."
-_UNSURE = (
-    "{name} differs from {other} by {percent:.2g} % of its size, and counts as another body: Selected Takes"
-    " takes them for one."
-)
+_NEARLY = "{name} differs from {other} by {percent:.2g} % of its size"
+_UNSURE = _NEARLY + ", and counts as another body: Selected Takes takes them for one."
 
 
 class Member(NamedTuple):
@@ -76,6 +75,19 @@ def _grouped(motions: list[Motion]) -> list[list[Motion]]:
                 motion.notes.append(_UNSURE.format(percent=like.percent, **names))
         groups.append([motion])
     return groups
+
+
+def doubts(objects) -> list[str]:
+    """Of meshes that look as much like one body as like two: a sentence each. They are looked at as they are
+    without what moves them, so that it takes no time; what is read decides."""
+    rests = [positions(obj.data) @ np.array(obj.matrix_world)[:3, :3].T for obj in objects]
+    found = []
+    for i, (obj, rest) in enumerate(zip(objects, rests, strict=True)):
+        for other, like in zip(objects[:i], rests[:i], strict=True):
+            seen = bodies.likeness(rest, like) if len(rest) and rest.shape == like.shape else None
+            if seen is not None and not seen.same and not seen.sure:
+                found.append(_NEARLY.format(name=obj.name, other=other.name, percent=seen.percent))
+    return found
 
 
 def read(scene, view_layer, objects, options: Options) -> Generator[float, None, list[Motion]]:

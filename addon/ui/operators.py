@@ -9,6 +9,7 @@ from ..base.refusal import Refusal
 from ..base.words import counted
 from ..convert.again import convert_again, options_for, sources_of
 from ..convert.convert import Result, convert, own_trouble
+from ..convert.subjects import doubts
 from ..motion import sources
 from ..motion.capture import check
 from ..options.options import FIELDS, PRESETS, Options, contradiction, implied, plain, preset_values
@@ -17,6 +18,8 @@ from . import properties, session
 from .chosen import OfIdleRig, OfRig, allowed, allowed_now, chosen_objects, rig_of
 from .modal import FAILURES, Working, fail
 from .operators_bake import OSSIFY_OT_bake
+
+_DOUBTS_SHOWN = 4
 
 
 class _Converting(Working):
@@ -65,6 +68,7 @@ class OSSIFY_OT_convert(_Converting, bpy.types.Operator):
     bl_idname = "ossify.convert"
     bl_label = "Convert Motion to Rig"
     bl_options = {"UNDO"}
+    doubts = ()  # sentences for the dialog
 
     __annotations__ = _Converting.__annotations__
 
@@ -76,6 +80,25 @@ class OSSIFY_OT_convert(_Converting, bpy.types.Operator):
 
     def steps(self, context):
         return convert(context.scene, context.view_layer, chosen_objects(context), self._options(context))
+
+    def invoke(self, context, event):
+        """Asks first whether bodies that are nearly alike are meant to be different ones."""
+        objects = chosen_objects(context)
+        together = self._options(context).clips == "SUBJECTS" and all(obj.type == "MESH" for obj in objects)
+        self.doubts = doubts(objects) if together else []
+        if not self.doubts or bpy.app.background or context.window is None:
+            return super().invoke(context, event)
+        self.asked = True
+        return context.window_manager.invoke_props_dialog(self, width=420, confirm_text="They Are Different")
+
+    def draw(self, _context):
+        column = self.layout.column(align=True)
+        for sentence in self.doubts[:_DOUBTS_SHOWN]:
+            column.label(text=sentence, icon="QUESTION")
+        if len(self.doubts) > _DOUBTS_SHOWN:
+            column.label(text=f"and {len(self.doubts) - _DOUBTS_SHOWN} more are nearly alike")
+        column.label(text="Are these different bodies? If they are takes of one, cancel")
+        column.label(text="and choose Selected Takes under Clips.")
 
     def check_first(self, context) -> None:
         native.library()

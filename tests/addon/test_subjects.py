@@ -97,6 +97,19 @@ def test_it_says_what_it_is_not_sure_of_and_what_is_one_body(tmp_path):
         converted([ann])
 
 
+def test_it_doubts_bodies_that_are_nearly_alike_before_anything_is_read(tmp_path):
+    shapes = {"Ann": FAMILY["Ann"], "Again": FAMILY["Ann"], "Bob": FAMILY["Bob"], "Nearly": (1.3, 1.34, 1.26)}
+    bodies = {name: moving(tmp_path, name, shape, seed) for seed, (name, shape) in enumerate(shapes.items())}
+    bodies["Again"].rotation_euler, bodies["Again"].location = (0.2, 0.3, 0), (5, 0, 0)
+    bpy.context.view_layer.update()
+    assert subjects.doubts([bodies["Ann"], bodies["Again"], bodies["Bob"]]) == []
+    found = subjects.doubts([bodies["Ann"], bodies["Nearly"], scenes.tube("Other", rings=5)])
+    assert len(found) == 1
+    assert found[0].startswith("Nearly differs from Ann by")
+    empty = [scenes.link(bpy.data.objects.new(name, bpy.data.meshes.new(name))) for name in ("E", "F")]
+    assert subjects.doubts(empty) == []
+
+
 def test_what_is_no_family_is_refused_in_a_sentence(tmp_path):
     ann = moving(tmp_path, "Ann", FAMILY["Ann"], 1)
     other = scenes.tube("Other", rings=5)

@@ -13,6 +13,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "addon"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+import scenes
 from hands import DRAWN, Screen, leave, play, wait_for
 
 import roundtrip
@@ -252,11 +253,46 @@ def conversion():
     yield from disturbances_do_no_harm()
 
 
+def two_bodies(nearly):
+    """Two waving sheets; the second is larger by so much along one side."""
+    make_flag()
+    bpy.ops.object.duplicate()
+    mesh = bpy.context.object.data
+    for vertex in mesh.vertices:
+        vertex.co.x *= 1 + nearly
+    scenes.select(*bpy.data.objects)
+    settings = bpy.context.scene.ossify
+    settings.clips, settings.skeleton, settings.bones, settings.quality = "SUBJECTS", "NONE", 6, "DRAFT"
+    bpy.ops.ed.undo_push(message="Two bodies")
+
+
+def nearly_alike():
+    """Asked about; ESC leaves all as it was, and Enter says that they are different."""
+    two_bodies(nearly=0.01)
+    before = blocks()
+    yield from screen.open_sidebar("Ossify")
+    yield from screen.press(CONVERT)
+    yield DRAWN
+    screen.picture("nearly-alike")
+    assert not running(), "it began before anybody had answered"
+    screen.tap("ESC")
+    yield DRAWN
+    yield from stays_as(before, "ESC")
+    yield from screen.press(CONVERT)
+    yield DRAWN
+    screen.tap("RET")
+    yield from wait_for(lambda: running() or armatures(), 10, "the conversion starts")
+    yield from wait_for(lambda: not running(), 100, "the conversion of both")
+    assert len(armatures()) == 2, f"{len(armatures())} armatures came of two bodies"
+    note("bodies that are nearly alike are asked about: ESC leaves them, Enter converts both")
+
+
 def script():
     install()
     note("the zip is installed and enabled")
     sessions = {
         "conversion": conversion,
+        "nearly alike": nearly_alike,
         "skeletons": lambda: skeletons.script(screen, note, MODULE),
         "roundtrip": lambda: roundtrip.script(screen, note, MODULE),
     }

@@ -8,9 +8,9 @@ from .. import native
 from ..rig import weights
 
 
-def masters_for(bones: int, most: int = native.Compression().masters) -> int:
-    """That a virtual bone may blend, of so many bones"""
-    return min(most, bones)
+def masters_for(bones: int, most: int | None = None) -> int:
+    """That a virtual bone may blend, of so many bones; most: as the library has it if nobody says"""
+    return min(native.Compression().masters if most is None else most, bones)
 
 
 def begin(

@@ -308,6 +308,7 @@ def _moved_like(rig, tmp_path):
     return scenes.cached(body, tmp_path / "body.pc2", frames), frames
 
 
+@pytest.mark.usefixtures("rigify")
 def test_a_rig_of_rigify_plays_a_cached_body(tmp_path):
     rig = _rigify_human()
     own = bones.read(rig)

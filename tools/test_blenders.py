@@ -31,9 +31,7 @@ from platforms import this_platform
 
 LIMITS = {"tests": 2400, "window": 1600}  # seconds
 SHARES = {"4.5": "first cases", "trixie": "first cases"}  # of the tests; else "blender", all but the solver's
-# Of a Blender in its tests: 4.2 and 4.3 die in their own glTF add-on now and then, 4.5 and later do not. A
-# test that one dies in twice has failed.
-MOST_DEATHS = 8
+MOST_DEATHS = 4  # of a Blender in its tests; a test that it dies in twice has failed
 SCREENS = ROOT / "build" / "screens"
 SCRIPTS = {"tests": ROOT / "tests" / "inside.py", "window": ROOT / "tests" / "window" / "drive.py"}
 HOW = {
